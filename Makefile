@@ -1,0 +1,61 @@
+# `make run`: the main job. `make test`: the whole test suite. Both make their own .venv.
+PYTHON ?= python3
+VENV ?= .venv
+OLDEST ?= .venv-oldest
+BIN = $(VENV)/bin
+PIP_FLAGS = --quiet --disable-pip-version-check
+# pip reads [dependency-groups] only from 25.1 on, so the names are handed to it.
+group = $$($(1)/bin/python -c "import tomllib; \
+  print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['$(2)'])")
+# One test process a core: BLAS threads on top of that only wait for each other.
+SINGLE = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+WORKERS ?= 2
+TESTS ?=
+# What the oldest supported scikit-learn is tested with; see test-oldest.
+OLDEST_TESTS ?= tests/test_space.py tests/search tests/optimizers tests/cases tests/conformance
+
+.PHONY: run test test-oldest check clean
+
+run: $(VENV)/.installed
+	$(SINGLE) $(BIN)/python benchmarks/quickstart.py
+
+test: $(VENV)/.installed
+	$(SINGLE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+
+test-oldest: $(OLDEST)/.installed
+	$(SINGLE) $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal \
+	  $(wildcard $(OLDEST_TESTS))
+
+check: $(VENV)/.linters
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "accsmbo needs Python >= 3.11; name one: PYTHON=python3.12 make run"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing accsmbo and its test requirements into $(VENV) ..."
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable . \
+	  $(call group,$(VENV),test) || \
+	  { echo "pip failed. A C++ compiler and Python's headers are needed (g++, python3-dev)."; exit 1; }
+	@touch $@
+
+$(VENV)/.linters: $(VENV)/.installed
+	$(BIN)/python -m pip install $(PIP_FLAGS) $(call group,$(VENV),lint)
+	@touch $@
+
+$(OLDEST)/bin/python:
+	$(PYTHON) -m venv $(OLDEST)
+
+$(OLDEST)/.installed: pyproject.toml | $(OLDEST)/bin/python
+	$(OLDEST)/bin/python -m pip install $(PIP_FLAGS) --editable . \
+	  "scikit-learn==1.6.*" "numpy==2.0.*" "scipy==1.13.*" "joblib==1.4.*" \
+	  "pandas==2.2.*" $(call group,$(OLDEST),test)
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(OLDEST) build dist *.egg-info
