@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dimensions of a search space."""
+
+from accsmbo._dimensions._base import Dimension
+from accsmbo._dimensions._categorical import Categorical, are_numbers, same_value
+from accsmbo._dimensions._numeric import Integer, Real
+from accsmbo._dimensions._quantile import Quantile
+
+__all__ = [
+    "Categorical",
+    "Dimension",
+    "Integer",
+    "Quantile",
+    "Real",
+    "are_numbers",
+    "same_value",
+]

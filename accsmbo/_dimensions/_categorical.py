@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Categorical: a choice among listed objects of any kind."""
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accsmbo._dimensions._base import Dimension, FloatArray
+from accsmbo._validation import plain
+
+__all__ = ["Categorical", "are_numbers", "same_value"]
+
+
+class Categorical(Dimension):
+    """A choice among listed objects of any kind.
+
+    Parameters
+    ----------
+    choices : sequence
+        The objects; repeated ones count once. They reach the estimator as they are
+        (NumPy scalars as plain Python ones).
+    ordered : bool, default=False
+        Whether the model may use the order: numbers by value, others as listed.
+
+    Raises
+    ------
+    TypeError
+        If ``choices`` is a string or not a sequence.
+    ValueError
+        If ``choices`` is empty.
+
+    Examples
+    --------
+    >>> from accsmbo import Categorical
+    >>> Categorical(["gini", "entropy"]).from_unit(0.75)
+    'entropy'
+    """
+
+    def __init__(self, choices: Sequence[Any], ordered: bool = False) -> None:
+        if isinstance(choices, (str, bytes)) or not hasattr(choices, "__iter__"):
+            raise TypeError(
+                f"choices must be a sequence of objects, got {choices!r} (of type "
+                f"{type(choices).__name__}). Wrap it in a list: [{choices!r}]."
+            )
+        self.choices: tuple[Any, ...] = _distinct(choices)
+        self.ordered = bool(ordered)
+        if not self.choices:
+            raise ValueError(
+                "choices must hold at least one object, got an empty sequence. "
+                "List the values to try."
+            )
+        self.n_levels = len(self.choices)
+        self.categorical = not self.ordered
+        order = list(range(self.n_levels))
+        if self.ordered and are_numbers(self.choices):
+            order.sort(key=lambda i: self.choices[i])
+        self._order = order
+        self._rank = {choice: rank for rank, choice in enumerate(order)}
+
+    def _cell(self, u: ArrayLike) -> NDArray[np.int64]:
+        k = self.n_levels
+        cells = np.floor(np.asarray(u, dtype=float) * k)
+        return np.asarray(np.clip(cells, 0, k - 1), dtype=np.int64)
+
+    def from_unit(self, u: float) -> Any:
+        """Return the choice whose cell holds ``u``."""
+        return self.choices[self._order[int(self._cell(u))]]
+
+    def to_unit(self, value: Any) -> float:
+        """Return the canonical coordinate of ``value``; ValueError if not a choice."""
+        for i, choice in enumerate(self.choices):
+            if same_value(choice, plain(value)):
+                return (self._rank[i] + 0.5) / self.n_levels
+        raise ValueError(f"{value!r} is not one of {self!r}.")
+
+    def snap(self, u: ArrayLike) -> FloatArray:
+        """Return canonical coordinates, shape as ``u``."""
+        return (self._cell(u) + 0.5) / self.n_levels
+
+    def values(self) -> list[Any]:
+        """Return the choices as listed."""
+        return list(self.choices)
+
+    def coordinates(self) -> FloatArray:
+        """Return the sorted canonical coordinates."""
+        return (np.arange(self.n_levels) + 0.5) / self.n_levels
+
+    def __repr__(self) -> str:
+        ordered = ", ordered=True" if self.ordered else ""
+        return f"Categorical({list(self.choices)!r}{ordered})"
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Tell whether two choices are the same: identical, or equal and of one type.
+
+    Parameters
+    ----------
+    a, b : object
+        Choices of any kind, also arrays and estimators.
+
+    Returns
+    -------
+    bool
+        True and 1 differ; two equal tuples do not; NaN equals NaN.
+    """
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    try:
+        if isinstance(a, np.ndarray):
+            return bool(np.array_equal(a, b))
+        return bool(a == b) or bool(a != a and b != b)
+    except (TypeError, ValueError):
+        return False
+
+
+def are_numbers(choices: Sequence[Any]) -> bool:
+    """Tell whether all choices are real numbers (bool is not) and none is NaN."""
+    return all(
+        not isinstance(c, bool) and isinstance(c, numbers.Real) and c == c
+        for c in choices
+    )
+
+
+def _distinct(choices: Sequence[Any]) -> tuple[Any, ...]:
+    kept: list[Any] = []
+    hashed: set[tuple[type, Any]] = set()
+    for choice in map(plain, choices):
+        try:
+            key = (type(choice), choice)
+            if key in hashed:
+                continue
+            hashed.add(key)
+        except TypeError:
+            if any(same_value(choice, other) for other in kept):
+                continue
+        kept.append(choice)
+    return tuple(kept)

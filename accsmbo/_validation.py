@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Argument checks shared by the whole package; every message names the remedy."""
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+__all__ = [
+    "check_integer",
+    "check_real",
+    "closest_names",
+    "plain",
+    "root_seed",
+]
+
+
+def check_integer(name: str, value: Any, *, minimum: int) -> int:
+    """Return ``value`` as a plain int, or raise.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user gave.
+    minimum : int
+        Smallest value allowed.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is not an integer.
+    ValueError
+        If ``value`` is below ``minimum``.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(
+            f"{name} must be an integer >= {minimum}, got {value!r} "
+            f"(of type {type(value).__name__}). Give a whole number."
+        )
+    if value < minimum:
+        raise ValueError(
+            f"{name} must be an integer >= {minimum}, got {value!r}. "
+            f"Give a number of at least {minimum}."
+        )
+    return int(value)
+
+
+def check_real(name: str, value: Any) -> float:
+    """Return ``value`` as a plain finite float, or raise.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user gave.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is not a real number.
+    ValueError
+        If ``value`` is not finite.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(
+            f"{name} must be a real number, got {value!r} "
+            f"(of type {type(value).__name__}). Give an int or a float."
+        )
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value!r}. Give a finite number.")
+    return float(value)
+
+
+def closest_names(name: str, valid: Iterable[str], n: int = 3) -> str:
+    """Return a sentence that names the valid names closest to ``name``.
+
+    Parameters
+    ----------
+    name : str
+        The unknown name.
+    valid : iterable of str
+        The names that exist.
+    n : int, default=3
+        How many to offer.
+
+    Returns
+    -------
+    str
+        ``"Did you mean 'C'?"``, or an empty string where nothing is close.
+    """
+    valid = list(valid)
+    matches = difflib.get_close_matches(name, valid, n=n, cutoff=0.5)
+    if not matches:
+        tails = {v.rsplit("__", 1)[-1]: v for v in valid}
+        matches = [
+            tails[tail]
+            for tail in difflib.get_close_matches(
+                name.rsplit("__", 1)[-1], list(tails), n=n, cutoff=0.5
+            )
+        ]
+    if not matches:
+        return ""
+    return "Did you mean " + " or ".join(repr(m) for m in matches) + "?"
+
+
+def plain(value: Any) -> Any:
+    """Return NumPy scalars as plain Python objects, anything else untouched.
+
+    Parameters
+    ----------
+    value : object
+        A parameter value.
+
+    Returns
+    -------
+    object
+        ``value.item()`` for NumPy scalars, else ``value`` itself.
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def root_seed(random_state: Any) -> int:
+    """Return one integer that stands for ``random_state``.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState or Generator
+        An int stands for itself; the others are drawn from, once.
+
+    Returns
+    -------
+    int
+        Non-negative seed for :class:`numpy.random.SeedSequence`.
+
+    Raises
+    ------
+    ValueError
+        If ``random_state`` is a negative int or none of the types above.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

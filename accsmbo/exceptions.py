@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exceptions and warnings of accsmbo."""
+
+__all__ = [
+    "SearchInterruptedWarning",
+    "SpaceExhausted",
+    "SpaceExhaustedWarning",
+    "SurrogateFailedWarning",
+]
+
+
+class SpaceExhausted(Exception):
+    """Raised by ``ask`` when every point of a finite space has been asked."""
+
+
+class SpaceExhaustedWarning(UserWarning):
+    """A finite space was used up before the budget was."""
+
+
+class SearchInterruptedWarning(UserWarning):
+    """A search ended before its budget: interrupted, or out of time."""
+
+
+class SurrogateFailedWarning(UserWarning):
+    """A surrogate could not be fitted; a random point was proposed instead."""

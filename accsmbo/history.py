@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trial, Evaluation and History: what a run asked, what came back, in order."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Evaluation", "History", "Trial"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One point that an optimizer asks to evaluate.
+
+    Attributes
+    ----------
+    number : int
+        Position in the order of asking, from 0.
+    params : dict
+        Parameter values by name: the user's own objects or plain int/float.
+    unit : ndarray of shape (n_dims,)
+        Canonical point in the unit cube of its subspace, read-only.
+    subspace : int
+        Index into ``space.subspaces``.
+    seed : int
+        Seed for this trial alone, whatever worker runs it.
+    tolerance : float or None
+        Accuracy asked of the inner solve; None: the estimator's own.
+    fidelity : float or None
+        Amount of resource; None: all of it.
+    """
+
+    number: int
+    params: dict[str, Any]
+    unit: NDArray[np.float64]
+    subspace: int = 0
+    seed: int = 0
+    tolerance: float | None = None
+    fidelity: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What one trial gave.
+
+    Attributes
+    ----------
+    value : float or None
+        Loss (smaller is better); None where the trial failed.
+    gradient : mapping of str to float, or None
+        d value / d parameter in the parameter's own units, for those known.
+    noise : float or None
+        Standard error of ``value``, in its units; None: unknown.
+    error : str or None
+        The first traceback, where the trial failed.
+    folds : tuple of dict
+        One record per fold that was run: scores, times, errors.
+    start_time, end_time : float or None
+        Seconds since the epoch.
+    error_estimate : float or None
+        Estimated error of ``value`` from an inexact inner solve.
+    warm_start : object
+        State that a later, neighbouring trial may start from.
+    """
+
+    value: float | None = None
+    gradient: Mapping[str, float] | None = None
+    noise: float | None = None
+    error: str | None = None
+    folds: tuple[dict[str, Any], ...] = ()
+    start_time: float | None = None
+    end_time: float | None = None
+    error_estimate: float | None = None
+    warm_start: Any = field(default=None, repr=False)
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no finite value."""
+        return self.value is None or not math.isfinite(self.value)
+
+
+class History(Sequence[tuple[Trial, Evaluation]]):
+    """Append-only record of a run: pairs (trial, evaluation) in order of telling.
+
+    Parameters
+    ----------
+    space : Space or None, default=None
+        The space that the trials come from.
+
+    Examples
+    --------
+    >>> from accsmbo import Real, minimize
+    >>> history = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=5,
+    ...                    random_state=0)
+    >>> len(history)
+    5
+    """
+
+    def __init__(self, space: Any = None) -> None:
+        self.space = space
+        self._records: list[tuple[Trial, Evaluation]] = []
+
+    def append(self, trial: Trial, evaluation: Evaluation) -> None:
+        """Add one finished trial.
+
+        Parameters
+        ----------
+        trial : Trial
+            What was asked.
+        evaluation : Evaluation
+            What came back.
+        """
+        self._records.append((trial, evaluation))
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._records[index]
+
+    def __iter__(self) -> Iterator[tuple[Trial, Evaluation]]:
+        return iter(self._records)
+
+    def __repr__(self) -> str:
+        value = None if self.best is None else self.best[1].value
+        return f"History(n_trials={len(self)}, best_value={value})"
+
+    @property
+    def trials(self) -> list[Trial]:
+        """Trials in order of telling."""
+        return [trial for trial, _ in self._records]
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Evaluations in order of telling."""
+        return [evaluation for _, evaluation in self._records]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Losses in order of telling, NaN where the trial failed; shape (n,)."""
+        return np.array(
+            [np.nan if e.failed else e.value for _, e in self._records], dtype=float
+        )
+
+    @property
+    def best(self) -> tuple[Trial, Evaluation] | None:
+        """The pair with the smallest loss, the first of equals, or None."""
+        finished = [r for r in self._records if not r[1].failed]
+        return min(finished, key=lambda r: (r[1].value, r[0].number), default=None)
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """Params of :attr:`best`.
+
+        Raises
+        ------
+        ValueError
+            If no trial has succeeded.
+        """
+        if self.best is None:
+            raise ValueError(
+                "best_params needs at least one successful trial, got "
+                f"{len(self)} trials, all failed. Look at history.to_frame()['error']."
+            )
+        return self.best[0].params
+
+    @property
+    def best_value(self) -> float:
+        """Loss of :attr:`best`; infinity if no trial has succeeded."""
+        return math.inf if self.best is None else float(self.best[1].value)  # type: ignore[arg-type]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the history as a data frame, one row per trial.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``number``, ``value``, ``param_*``, ``seed``, ``start_time``,
+            ``end_time`` (seconds since the epoch), ``error``.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "History.to_frame needs pandas: pip install pandas"
+            ) from error
+        names = dict.fromkeys(name for t in self.trials for name in t.params)
+        rows = [
+            {
+                "number": trial.number,
+                "value": np.nan if evaluation.failed else evaluation.value,
+                **{f"param_{name}": trial.params.get(name) for name in names},
+                "seed": trial.seed,
+                "start_time": evaluation.start_time,
+                "end_time": evaluation.end_time,
+                "error": evaluation.error,
+            }
+            for trial, evaluation in self._records
+        ]
+        return pd.DataFrame(rows)

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Optimizer: ask and tell, pending trials, shares of the subspaces, no point twice."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from accsmbo._validation import root_seed
+from accsmbo.exceptions import SpaceExhausted
+from accsmbo.history import Evaluation, History, Trial
+from accsmbo.space import Space, Subspace
+
+__all__ = ["Observations", "Optimizer"]
+
+FloatArray = NDArray[np.float64]
+
+# Random draws before a finite subspace is enumerated for points not seen yet.
+N_REDRAWS = 100
+
+
+@dataclass(frozen=True)
+class Observations:
+    """What is known of one subspace, as arrays.
+
+    Attributes
+    ----------
+    subspace : Subspace
+        The subspace.
+    U : ndarray of shape (n, n_dims)
+        Canonical points of the finished trials.
+    y : ndarray of shape (n,)
+        Losses; a failed trial carries the worst loss seen (0 if there is none).
+    failed : ndarray of bool of shape (n,)
+        Which trials failed.
+    gradient : ndarray of shape (n, n_dims)
+        d loss / d u, NaN where unknown.
+    noise : ndarray of shape (n,)
+        Standard errors of ``y``, NaN where unknown.
+    pending : ndarray of shape (m, n_dims)
+        Points asked and not told.
+    """
+
+    subspace: Subspace
+    U: FloatArray
+    y: FloatArray
+    failed: NDArray[np.bool_]
+    gradient: FloatArray
+    noise: FloatArray
+    pending: FloatArray
+
+    @property
+    def n_asked(self) -> int:
+        """Number of trials asked so far in this subspace, finished or pending."""
+        return len(self.U) + len(self.pending)
+
+
+class Optimizer(BaseEstimator):  # type: ignore[misc]
+    """Base of all optimizers.
+
+    A subclass implements :meth:`_propose` for one subspace. Alternatives of a space get
+    equal shares of the trials. No point is asked twice while others are left.
+
+    Parameters
+    ----------
+    space : Space, dict or list of dict, default=None
+        What to search; needed by the first :meth:`ask`.
+    points_to_evaluate : list of dict, default=None
+        Params to ask first, in this order.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; an int makes the run repeatable.
+    """
+
+    def __init__(
+        self,
+        space: Any = None,
+        *,
+        points_to_evaluate: list[dict[str, Any]] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.space = space
+        self.points_to_evaluate = points_to_evaluate
+        self.random_state = random_state
+
+    def _propose(self, observations: Observations, rng: np.random.Generator) -> Any:
+        """Return a point of the unit cube of ``observations.subspace``."""
+        raise NotImplementedError
+
+    def _tolerance(self, observations: Observations) -> float | None:
+        """Return the accuracy to ask of the next trial's inner solve."""
+        return None
+
+    def ask(self) -> Trial:
+        """Return the next trial to evaluate; it is pending until it is told.
+
+        Returns
+        -------
+        Trial
+            Its ``params`` are the user's own objects or plain int/float.
+
+        Raises
+        ------
+        SpaceExhausted
+            If every point of a finite space has been asked.
+        ValueError
+            If there is no space, or it is invalid.
+        """
+        self._start()
+        number = self._n_asked
+        rng = np.random.default_rng(
+            np.random.SeedSequence(self._root, spawn_key=(number,))
+        )
+        located = self._next_given_point()
+        if located is None:
+            index = self._next_subspace()
+            observations = self.observations(index)
+            proposed = self._propose(observations, rng)
+            u = self._unseen(index, np.asarray(proposed, dtype=float), rng)
+            tolerance = self._tolerance(observations)
+        else:
+            (index, u), tolerance = located, None
+        u.setflags(write=False)
+        trial = Trial(
+            number=number,
+            params=self.space_.subspaces[index].to_params(u),
+            unit=u,
+            subspace=index,
+            seed=int(rng.integers(2**31 - 1)),
+            tolerance=tolerance,
+        )
+        self._n_asked += 1
+        self._seen[index].add(u.tobytes())
+        self._pending[number] = trial
+        return trial
+
+    def tell(
+        self,
+        trial: Trial,
+        value: float | Evaluation | None = None,
+        gradient: dict[str, float] | None = None,
+        *,
+        noise: float | None = None,
+        error: str | BaseException | None = None,
+    ) -> None:
+        """Report what a trial gave.
+
+        Parameters
+        ----------
+        trial : Trial
+            A trial that :meth:`ask` returned and that was not told yet.
+        value : float or Evaluation, default=None
+            The loss (smaller is better); a value that is not finite counts as failed.
+        gradient : dict of str to float, default=None
+            d value / d parameter, in the parameter's own units.
+        noise : float, default=None
+            Standard error of ``value``.
+        error : str or exception, default=None
+            Why the trial failed. Exactly one of ``value`` and ``error`` is given.
+
+        Raises
+        ------
+        ValueError
+            If the trial is not pending, or not exactly one of ``value`` and ``error``
+            is given, or the gradient names an unknown parameter.
+        """
+        if (value is None) == (error is None):
+            raise ValueError(
+                "tell needs exactly one of value and error, got "
+                f"value={value!r}, error={error!r}. Give the loss of a trial that "
+                "succeeded or the reason of one that failed."
+            )
+        if self._pending_trials().get(trial.number) is not trial:
+            raise ValueError(
+                f"trial must be pending, got trial number {trial.number}, which "
+                "was told before or was not asked by this optimizer. Tell each "
+                "trial that ask() returned once."
+            )
+        evaluation = _as_evaluation(value, gradient, noise, error)
+        for name in evaluation.gradient or {}:
+            if name not in trial.params:
+                raise ValueError(
+                    f"gradient has the unknown name {name!r}; the trial has "
+                    f"{list(trial.params)}. Use the names of trial.params."
+                )
+        del self._pending[trial.number]
+        self.history_.append(trial, evaluation)
+
+    def forget(self, trial: Trial) -> None:
+        """Drop a pending trial that will never be told; its point may not come again.
+
+        Parameters
+        ----------
+        trial : Trial
+            A pending trial.
+        """
+        self._pending_trials().pop(trial.number, None)
+
+    @property
+    def history(self) -> History:
+        """The trials told so far."""
+        self._start()
+        return self.history_
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """The trials asked and not told, in order of asking."""
+        return tuple(self._pending_trials().values())
+
+    def observations(self, index: int = 0) -> Observations:
+        """Return what is known of one subspace.
+
+        Parameters
+        ----------
+        index : int, default=0
+            Index into ``space.subspaces``.
+
+        Returns
+        -------
+        Observations
+            Arrays in the unit cube.
+        """
+        self._start()
+        subspace = self.space_.subspaces[index]
+        records = [r for r in self.history_ if r[0].subspace == index]
+        pending = [t.unit for t in self._pending.values() if t.subspace == index]
+        failed = np.array([e.failed for _, e in records], dtype=bool)
+        y = np.array([0.0 if e.failed else e.value for _, e in records], dtype=float)
+        if failed.any() and not failed.all():
+            y[failed] = y[~failed].max()
+        shape = (-1, subspace.n_dims)
+        return Observations(
+            subspace=subspace,
+            U=np.array([t.unit for t, _ in records], dtype=float).reshape(shape),
+            y=y,
+            failed=failed,
+            gradient=np.array(
+                [_unit_gradient(subspace, t, e) for t, e in records], dtype=float
+            ).reshape(shape),
+            noise=np.array(
+                [np.nan if e.noise is None else e.noise for _, e in records],
+                dtype=float,
+            ),
+            pending=np.array(pending, dtype=float).reshape(shape),
+        )
+
+    def _start(self) -> None:
+        if hasattr(self, "history_"):
+            return
+        if self.space is None:
+            raise ValueError(
+                f"space must be given to {type(self).__name__} before ask(), got None. "
+                "Pass it to the constructor or by set_params(space=...)."
+            )
+        space = Space(self.space)
+        given = [space.locate(params) for params in self.points_to_evaluate or []]
+        self.space_ = space
+        self._given = given
+        self._root = root_seed(self.random_state)
+        self._n_asked = 0
+        self._seen: list[set[bytes]] = [set() for _ in space.subspaces]
+        self._pending: dict[int, Trial] = {}
+        order = np.random.default_rng(self._root).permutation(len(space.subspaces))
+        self._order = [int(i) for i in order]
+        self.history_ = History(space)
+
+    def _pending_trials(self) -> dict[int, Trial]:
+        self._start()
+        return self._pending
+
+    def _next_given_point(self) -> tuple[int, FloatArray] | None:
+        while self._given:
+            index, u = self._given.pop(0)
+            if u.tobytes() not in self._seen[index]:
+                return index, u
+        return None
+
+    def _next_subspace(self) -> int:
+        """Return the open subspace with the fewest trials so far."""
+        subspaces = self.space_.subspaces
+        open_ = [i for i in self._order if len(self._seen[i]) < subspaces[i].size]
+        if not open_:
+            raise SpaceExhausted(
+                f"all {self.space_.size} points of the space have been asked."
+            )
+        return min(open_, key=lambda i: len(self._seen[i]))
+
+    def _unseen(
+        self, index: int, u: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return ``u``, or where it was asked before a random point that was not."""
+        subspace, seen = self.space_.subspaces[index], self._seen[index]
+        u = subspace.snap(u)
+        for _ in range(N_REDRAWS):
+            if u.tobytes() not in seen:
+                return u
+            u = subspace.snap(rng.random(subspace.n_dims))
+        if math.isinf(subspace.size):
+            return u
+        left = [p for p in _canonical_points(subspace) if p.tobytes() not in seen]
+        return left[int(rng.integers(len(left)))]
+
+
+def _canonical_points(subspace: Subspace) -> Iterator[FloatArray]:
+    for params in subspace.grid():
+        yield subspace.to_unit(params)
+
+
+def _as_evaluation(
+    value: float | Evaluation | None,
+    gradient: dict[str, float] | None,
+    noise: float | None,
+    error: str | BaseException | None,
+) -> Evaluation:
+    if isinstance(value, Evaluation):
+        return value
+    if error is not None:
+        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        return Evaluation(error=text)
+    if not math.isfinite(float(value)):  # type: ignore[arg-type]
+        return Evaluation(error=f"the value is not finite: {value!r}")
+    return Evaluation(value=float(value), gradient=gradient, noise=noise)  # type: ignore[arg-type]
+
+
+def _unit_gradient(
+    subspace: Subspace, trial: Trial, evaluation: Evaluation
+) -> list[float]:
+    gradient = {} if evaluation.failed else dict(evaluation.gradient or {})
+    return [
+        gradient[name] * subspace.derivative(name, trial.params[name])
+        if name in gradient and subspace.levels[j] == 0
+        else math.nan
+        for j, name in enumerate(subspace.names)
+    ]

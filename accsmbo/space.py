@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Search spaces: what a user writes -> subspaces of the unit cube, and back."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from accsmbo._dimensions import (
+    Categorical,
+    Dimension,
+    Integer,
+    Quantile,
+    Real,
+    are_numbers,
+)
+from accsmbo._validation import closest_names
+
+__all__ = ["Categorical", "Integer", "Real", "Space", "Subspace"]
+
+FloatArray = NDArray[np.float64]
+
+# Values drawn from an object that has only rvs; they become choices.
+N_SAMPLES = 1000
+
+
+class Subspace:
+    """A product of dimensions: one dict of a search space.
+
+    Constant dimensions stay out of the unit cube. Dimensions are sorted by name, so that
+    the order of the dict does not matter.
+
+    Parameters
+    ----------
+    dimensions : mapping of str to Dimension
+        Dimension by parameter name.
+
+    Attributes
+    ----------
+    dimensions : dict of str to Dimension
+        All dimensions, sorted by name, constants included.
+    names : tuple of str
+        Names of the modelled dimensions, the columns of the unit cube.
+    n_dims : int
+        Length of ``names``.
+    categorical : ndarray of bool of shape (n_dims,)
+        True for unordered choices.
+    levels : ndarray of int of shape (n_dims,)
+        Number of distinct values; 0 for continuous dimensions.
+    size : int or float
+        Number of distinct points, infinity where a dimension is continuous.
+    """
+
+    def __init__(self, dimensions: Mapping[str, Dimension]) -> None:
+        self.dimensions = dict(sorted(dimensions.items()))
+        self.names = tuple(n for n, d in self.dimensions.items() if d.n_levels != 1)
+        self.n_dims = len(self.names)
+        modelled = [self.dimensions[name] for name in self.names]
+        self.categorical = np.array([d.categorical for d in modelled], dtype=bool)
+        self.levels = np.array([d.n_levels for d in modelled], dtype=np.int64)
+        self.size: float = (
+            math.inf
+            if (self.levels == 0).any()
+            else math.prod(int(k) for k in self.levels)
+        )
+
+    def snap(self, U: ArrayLike) -> FloatArray:
+        """Return canonical points.
+
+        Two points that decode to the same params have the same canonical point.
+
+        Parameters
+        ----------
+        U : array-like of shape (n_dims,) or (n_points, n_dims)
+            Points; coordinates outside [0, 1] are clipped.
+
+        Returns
+        -------
+        ndarray of the same shape
+            Canonical points.
+        """
+        U = np.array(U, dtype=float)
+        for j, name in enumerate(self.names):
+            U[..., j] = self.dimensions[name].snap(U[..., j])
+        return U
+
+    def to_params(self, u: ArrayLike) -> dict[str, Any]:
+        """Return the params at a point.
+
+        Parameters
+        ----------
+        u : array-like of shape (n_dims,)
+            A point of the unit cube.
+
+        Returns
+        -------
+        dict
+            Values by name, constants included.
+        """
+        coordinates = dict(zip(self.names, np.asarray(u, dtype=float), strict=True))
+        return {
+            name: dimension.from_unit(float(coordinates.get(name, 0.5)))
+            for name, dimension in self.dimensions.items()
+        }
+
+    def to_unit(self, params: Mapping[str, Any]) -> FloatArray:
+        """Return the canonical point of some params.
+
+        Parameters
+        ----------
+        params : mapping of str to object
+            A value for each dimension.
+
+        Returns
+        -------
+        ndarray of shape (n_dims,)
+            The point.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing or unknown, or a value is not in its dimension.
+        """
+        self._check_names(params)
+        point = {}
+        for name, dimension in self.dimensions.items():
+            try:
+                point[name] = dimension.to_unit(params[name])
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"params[{name!r}] must be a value of {dimension!r}, got "
+                    f"{params[name]!r}. Change the value or the space."
+                ) from error
+        return np.array([point[name] for name in self.names], dtype=float)
+
+    def _check_names(self, params: Mapping[str, Any]) -> None:
+        for name in params:
+            if name not in self.dimensions:
+                raise ValueError(
+                    f"params has the unknown name {name!r}; the space has "
+                    f"{list(self.dimensions)}. {closest_names(name, self.dimensions)}"
+                )
+        missing = [name for name in self.dimensions if name not in params]
+        if missing:
+            raise ValueError(
+                f"params must hold a value for every name of the space, got none for "
+                f"{missing}. Add them."
+            )
+
+    def grid_coordinates(self, j: int) -> FloatArray:
+        """Return the sorted canonical coordinates of the discrete dimension ``j``.
+
+        Parameters
+        ----------
+        j : int
+            Index into ``names``.
+
+        Returns
+        -------
+        ndarray of shape (levels[j],)
+            The centres of the cells.
+        """
+        return self.dimensions[self.names[j]].coordinates()
+
+    def derivative(self, name: str, value: Any) -> float:
+        """Return d value / d u of a continuous dimension at ``value``.
+
+        Parameters
+        ----------
+        name : str
+            Name of the dimension.
+        value : float
+            Parameter value.
+
+        Returns
+        -------
+        float
+            In the parameter's units per unit of the cube.
+        """
+        return self.dimensions[name].derivative(value)
+
+    def grid(self) -> Iterator[dict[str, Any]]:
+        """Iterate over all params of a finite subspace, in ``ParameterGrid`` order.
+
+        Yields
+        ------
+        dict
+            Params; names sorted, the last one varies fastest.
+        """
+        values = [dimension.values() for dimension in self.dimensions.values()]
+        for combination in itertools.product(*values):
+            yield dict(zip(self.dimensions, combination, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Subspace) and self.dimensions == other.dimensions
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.dimensions))
+
+    def __repr__(self) -> str:
+        return f"Subspace({self.dimensions!r})"
+
+
+class Space:
+    """A search space: one dict of dimensions, or alternatives of them.
+
+    Parameters
+    ----------
+    spec : dict, list of dict, or Space
+        Parameter name -> what to search. Accepted are :class:`Real`, :class:`Integer`,
+        :class:`Categorical`; frozen scipy distributions (``loguniform``, ``uniform`` and
+        ``randint`` become dimensions, others are searched through ``ppf`` and ``cdf``);
+        objects with only ``rvs``, of which 1000 values are drawn as choices; lists,
+        tuples, ranges, one-dimensional arrays and pandas Series, which are choices, never
+        a range (all-number choices are ordered for the model). A list of dicts holds
+        alternatives; each is given the same share of the trials.
+
+    Attributes
+    ----------
+    subspaces : tuple of Subspace
+        One for each dict.
+    size : int or float
+        Number of distinct points, infinity where one is continuous.
+
+    Raises
+    ------
+    TypeError
+        If ``spec`` or one of its values is of a kind that cannot be searched.
+    ValueError
+        If the space or a list of choices is empty.
+
+    Examples
+    --------
+    >>> from accsmbo import Integer, Space
+    >>> from scipy.stats import loguniform
+    >>> space = Space({"C": loguniform(1e-2, 1e2), "depth": Integer(1, 3)})
+    >>> space.subspaces[0].to_params([0.5, 0.0])
+    {'C': 1.0, 'depth': 1}
+    """
+
+    def __init__(self, spec: Any) -> None:
+        self.subspaces: tuple[Subspace, ...] = (
+            spec.subspaces
+            if isinstance(spec, Space)
+            else tuple(_parse_subspace(d) for d in _alternatives(spec))
+        )
+
+    @property
+    def size(self) -> float:
+        """Number of distinct points, infinity where a dimension is continuous."""
+        return sum(subspace.size for subspace in self.subspaces)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All parameter names, constants included, in order of first appearance."""
+        return tuple(dict.fromkeys(n for s in self.subspaces for n in s.dimensions))
+
+    def locate(self, params: Mapping[str, Any]) -> tuple[int, FloatArray]:
+        """Return the subspace that holds some params, and their point in it.
+
+        Parameters
+        ----------
+        params : mapping of str to object
+            A value for each dimension of one subspace.
+
+        Returns
+        -------
+        index : int
+            Index into ``subspaces``.
+        u : ndarray of shape (n_dims,)
+            Canonical point.
+
+        Raises
+        ------
+        ValueError
+            If no subspace holds them; the message is that of the first one.
+        """
+        first_error: ValueError | None = None
+        for index, subspace in enumerate(self.subspaces):
+            try:
+                return index, subspace.to_unit(params)
+            except ValueError as error:
+                first_error = first_error or error
+        raise first_error or ValueError("the space is empty")
+
+    def grid(self) -> Iterator[dict[str, Any]]:
+        """Iterate over all params of a finite space, in ``ParameterGrid`` order.
+
+        Yields
+        ------
+        dict
+            Params, one dict of the space after another.
+        """
+        return itertools.chain.from_iterable(s.grid() for s in self.subspaces)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and self.subspaces == other.subspaces
+
+    def __hash__(self) -> int:
+        return hash(self.subspaces)
+
+    def __repr__(self) -> str:
+        spaces = [subspace.dimensions for subspace in self.subspaces]
+        return f"Space({spaces[0] if len(spaces) == 1 else spaces!r})"
+
+
+def _alternatives(spec: Any) -> Sequence[Mapping[str, Any]]:
+    alternatives = [spec] if isinstance(spec, Mapping) else spec
+    if not isinstance(alternatives, (list, tuple)) or not all(
+        isinstance(d, Mapping) for d in alternatives
+    ):
+        raise TypeError(
+            "the search space must be a dict or a list of dicts (parameter name -> "
+            f"distribution or list of choices), got {spec!r} (of type "
+            f"{type(spec).__name__}). Write it as {{'name': choices}}."
+        )
+    if not alternatives or not all(alternatives):
+        raise ValueError(
+            "the search space must name at least one parameter, got "
+            f"{spec!r}. Add a parameter, for example {{'C': Real(1e-3, 1e3, log=True)}}."
+        )
+    return alternatives
+
+
+def _parse_subspace(spec: Mapping[str, Any]) -> Subspace:
+    for name in spec:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"parameter names must be strings, got {name!r} (of type "
+                f"{type(name).__name__}). Use the names of estimator.get_params()."
+            )
+    return Subspace({name: _parse_dimension(name, v) for name, v in spec.items()})
+
+
+def _parse_dimension(name: str, value: Any) -> Dimension:
+    if isinstance(value, Dimension):
+        return value
+    if hasattr(value, "cdf") and hasattr(value, "ppf"):
+        return _from_distribution(value)
+    if hasattr(value, "rvs"):
+        rng = np.random.RandomState(0)
+        return _choices([value.rvs(random_state=rng) for _ in range(N_SAMPLES)])
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1:
+            raise ValueError(
+                f"Parameter array for {name!r} should be one-dimensional, got: "
+                f"{value!r} with shape {value.shape}. Flatten it, or list the arrays "
+                "to choose from."
+            )
+        value = value.tolist()
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise TypeError(
+            f"Parameter {name!r} needs to be a distribution, a dimension, a list or a "
+            f"numpy array, but got {value!r} (of type {type(value).__name__}) instead. "
+            f"Single values need to be wrapped in a list with one element: [{value!r}]."
+        )
+    if len(value) == 0:
+        raise ValueError(
+            f"Parameter {name!r} needs a non-empty sequence, got: {value!r}. List the "
+            "values to try, or leave the parameter out."
+        )
+    return _choices(value)
+
+
+def _choices(values: Sequence[Any]) -> Categorical:
+    plain = Categorical(values)
+    return Categorical(values, ordered=True) if are_numbers(plain.choices) else plain
+
+
+def _from_distribution(frozen: Any) -> Dimension:
+    name = getattr(getattr(frozen, "dist", None), "name", None)
+    if name in {"uniform", "randint", "loguniform", "reciprocal"}:
+        low, high = (end.item() for end in np.asarray(frozen.support()))
+        if name == "randint":
+            return Integer(int(low), int(high))
+        if name == "uniform":
+            return Real(low, high)
+        # A shifted log-uniform is not log-uniform on its support.
+        if math.isclose(frozen.ppf(0.5), math.sqrt(low) * math.sqrt(high)):
+            return Real(low, high, log=True)
+    return Quantile(frozen)
