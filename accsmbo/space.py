@@ -30,8 +30,8 @@ N_SAMPLES = 1000
 class Subspace:
     """A product of dimensions: one dict of a search space.
 
-    Constant dimensions stay out of the unit cube. Dimensions are sorted by name, so that
-    the order of the dict does not matter.
+    Constant dimensions stay out of the unit cube. Dimensions are sorted by name, so
+    that the order of the dict does not matter.
 
     Parameters
     ----------
@@ -211,12 +211,12 @@ class Space:
     ----------
     spec : dict, list of dict, or Space
         Parameter name -> what to search. Accepted are :class:`Real`, :class:`Integer`,
-        :class:`Categorical`; frozen scipy distributions (``loguniform``, ``uniform`` and
-        ``randint`` become dimensions, others are searched through ``ppf`` and ``cdf``);
-        objects with only ``rvs``, of which 1000 values are drawn as choices; lists,
-        tuples, ranges, one-dimensional arrays and pandas Series, which are choices, never
-        a range (all-number choices are ordered for the model). A list of dicts holds
-        alternatives; each is given the same share of the trials.
+        :class:`Categorical`; frozen scipy distributions (``loguniform``, ``uniform``
+        and ``randint`` become dimensions, others are searched through ``ppf`` and
+        ``cdf``); objects with only ``rvs``, of which 1000 values are drawn as choices;
+        lists, tuples, ranges, one-dimensional arrays and pandas Series, which are
+        choices, never a range (all-number choices are ordered for the model). A list
+        of dicts holds alternatives; each is given the same share of the trials.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ def _alternatives(spec: Any) -> Sequence[Mapping[str, Any]]:
     if not alternatives or not all(alternatives):
         raise ValueError(
             "the search space must name at least one parameter, got "
-            f"{spec!r}. Add a parameter, for example {{'C': Real(1e-3, 1e3, log=True)}}."
+            f"{spec!r}. Add one, for example {{'C': Real(1e-3, 1e3, log=True)}}."
         )
     return alternatives
 
