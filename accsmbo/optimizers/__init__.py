@@ -3,6 +3,15 @@
 
 from accsmbo.optimizers._base import Observations, Optimizer
 from accsmbo.optimizers._grid_search import GridSearch
+from accsmbo.optimizers._initial_design import InitialDesign
 from accsmbo.optimizers._random_search import RandomSearch
+from accsmbo.optimizers._smbo import SMBO
 
-__all__ = ["GridSearch", "Observations", "Optimizer", "RandomSearch"]
+__all__ = [
+    "SMBO",
+    "GridSearch",
+    "InitialDesign",
+    "Observations",
+    "Optimizer",
+    "RandomSearch",
+]

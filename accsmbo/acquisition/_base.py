@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Base of the acquisition functions: what a point promises, larger is better.
+
+Notation
+--------
+mean, std   (m,)    posterior of the loss at m points
+best                loss to improve on, the incumbent's
+z           (m,)    (best - mean - margin) / std
+a           (m,)    acquisition value, larger is better
+phi, Phi            standard normal density and distribution function
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+__all__ = ["AcquisitionFunction", "floored"]
+
+FloatArray = NDArray[np.float64]
+
+# Keeps z finite where a surrogate is certain (std = 0).
+RELATIVE_STD_FLOOR = 1e-9
+ABSOLUTE_STD_FLOOR = 1e-300
+
+
+class AcquisitionFunction(BaseEstimator):  # type: ignore[misc]
+    """Base of the acquisition functions; a subclass implements `partials`."""
+
+    def partials(
+        self, mean: FloatArray, std: FloatArray, best: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return a, da/dmean and da/dstd.
+
+        Parameters
+        ----------
+        mean, std : ndarray of shape (m,)
+            Posterior of the loss.
+        best : float
+            Loss to improve on.
+
+        Returns
+        -------
+        a, by_mean, by_std : ndarray of shape (m,)
+        """
+        raise NotImplementedError
+
+    def value(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
+        """Return a; arguments as for `partials`."""
+        return self.partials(mean, std, best)[0]
+
+    def evaluate(self, surrogate: Any, U: FloatArray, best: float) -> FloatArray:
+        """Return a at points of the unit cube.
+
+        Parameters
+        ----------
+        surrogate : Surrogate
+            Fitted surrogate.
+        U : ndarray of shape (m, d)
+            Points.
+        best : float
+            Loss to improve on, in the units of the surrogate.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Acquisition values, larger is better.
+        """
+        mean, std = surrogate.predict(U)
+        return self.value(mean, std, best)
+
+    def evaluate_with_gradient(
+        self, surrogate: Any, U: FloatArray, best: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a and its derivative by the coordinates.
+
+        Parameters
+        ----------
+        surrogate : Surrogate
+            Fitted surrogate.
+        U : ndarray of shape (m, d)
+            Points.
+        best : float
+            Loss to improve on, in the units of the surrogate.
+
+        Returns
+        -------
+        a : ndarray of shape (m,)
+            Acquisition values.
+        gradient : ndarray of shape (m, d)
+            da/du; 0 along categories.
+        """
+        mean, std, dmean, dstd = surrogate.predict_gradient(U)
+        a, by_mean, by_std = self.partials(mean, std, best)
+        return a, by_mean[:, None] * dmean + by_std[:, None] * dstd
+
+
+def floored(std: FloatArray, distance: FloatArray) -> FloatArray:
+    """Return std, no smaller than a tiny share of the distance to the incumbent."""
+    floor = RELATIVE_STD_FLOOR * np.abs(distance) + ABSOLUTE_STD_FLOOR
+    return np.maximum(std, floor)

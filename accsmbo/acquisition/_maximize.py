@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Maximise an acquisition function over a mixed space.
+
+Notation
+--------
+d               dimensions of the subspace
+seen    (n, d)  canonical points that must not be proposed again
+starts  (k, d)  good points known beforehand, for local candidates
+C       (m, d)  candidates, canonical
+a       (m,)    acquisition values, larger is better
+
+Three stages: many candidates in one vectorised pass; from the best few L-BFGS-B on
+the continuous dimensions, all starts in one separable problem; neighbour moves on
+the discrete dimensions. Every point that was scored may be returned.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from accsmbo.acquisition._base import AcquisitionFunction
+from accsmbo.space import Subspace
+
+__all__ = ["maximize_acquisition"]
+
+FloatArray = NDArray[np.float64]
+Score = Callable[[FloatArray], FloatArray]
+
+# Finite spaces up to this size are enumerated.
+MAX_ENUMERATED = 1000
+# Discrete dimensions with up to so many levels are searched through all of them.
+MAX_SWEPT = 8
+# Steps in cells along discrete dimensions with more levels.
+STEPS = np.array([-16, -8, -4, -2, -1, 1, 2, 4, 8, 16])
+# Coordinates closer than this are the same point.
+SAME = 1e-9
+
+
+def maximize_acquisition(
+    acquisition: AcquisitionFunction,
+    subspace: Subspace,
+    *,
+    surrogate: Any,
+    best: float,
+    seen: FloatArray,
+    starts: FloatArray | None = None,
+    rng: np.random.Generator | None = None,
+    n_points: int = 1,
+    n_random: int = 400,
+    n_local: int = 200,
+    n_refined: int = 4,
+    max_iter: int = 20,
+) -> FloatArray:
+    """Return the points with the largest acquisition values found.
+
+    Parameters
+    ----------
+    acquisition : AcquisitionFunction
+        What to maximise.
+    subspace : Subspace
+        Where; its `categorical`, `levels`, `snap` and `grid_coordinates` are used.
+    surrogate : Surrogate
+        Fitted surrogate.
+    best : float
+        Loss to improve on, in the units of the surrogate.
+    seen : ndarray of shape (n, d)
+        Canonical points evaluated or pending; never returned.
+    starts : ndarray of shape (k, d), optional
+        Points around which local candidates are drawn.
+    rng : Generator, optional
+        Source of the candidates; None: a fixed one.
+    n_points : int, default=1
+        How many points to return.
+    n_random, n_local : int
+        Numbers of candidates.
+    n_refined : int, default=4
+        How many candidates are refined; 0: none.
+    max_iter : int, default=20
+        Iterations of L-BFGS-B.
+
+    Returns
+    -------
+    ndarray of shape (at most n_points, d)
+        Distinct canonical points, the best first; fewer, or none, where the space
+        has no more that were not seen.
+    """
+    rng = np.random.default_rng(0) if rng is None else rng
+
+    def score(U: FloatArray) -> FloatArray:
+        a = acquisition.evaluate(surrogate, U, best)
+        return np.where(np.isnan(a), -np.inf, a)
+
+    if subspace.size <= MAX_ENUMERATED:
+        C = _unseen(_all_points(subspace), seen)
+        return _top(C, score(C) if len(C) else np.zeros(0), n_points)
+    C = _candidates(subspace, starts, rng, n_random, n_local)
+    C = _unseen(C, seen)
+    if len(C) == 0:
+        return C
+    a = score(C)
+    if n_refined:
+        refine = _Refinement(acquisition, subspace, surrogate, best, score, max_iter)
+        better, values = refine(_top(C, a, n_refined))
+        fresh = ~_is_seen(better, seen)
+        C, a = np.vstack([C, better[fresh]]), np.concatenate([a, values[fresh]])
+    return _top(C, a, n_points)
+
+
+def _all_points(subspace: Subspace) -> FloatArray:
+    axes = [subspace.grid_coordinates(j) for j in range(subspace.n_dims)]
+    grids = np.meshgrid(*axes, indexing="ij")
+    return np.stack([g.ravel() for g in grids], axis=1)
+
+
+def _is_seen(C: FloatArray, seen: FloatArray) -> NDArray[np.bool_]:
+    if len(seen) == 0 or len(C) == 0:
+        return np.zeros(len(C), bool)
+    known = {row.tobytes() for row in np.round(seen / SAME)}
+    return np.array([row.tobytes() in known for row in np.round(C / SAME)])
+
+
+def _unseen(C: FloatArray, seen: FloatArray) -> FloatArray:
+    return C[~_is_seen(C, seen)]
+
+
+def _top(C: FloatArray, a: FloatArray, k: int) -> FloatArray:
+    """Return the k best distinct rows, the best first."""
+    chosen: list[int] = []
+    for i in np.argsort(-a, kind="stable"):
+        if all(np.abs(C[i] - C[j]).max() > SAME for j in chosen):
+            chosen.append(int(i))
+        if len(chosen) == k:
+            break
+    return C[chosen]
+
+
+def _candidates(
+    subspace: Subspace,
+    starts: FloatArray | None,
+    rng: np.random.Generator,
+    n_random: int,
+    n_local: int,
+) -> FloatArray:
+    """Return canonical candidates: uniform ones, and some around the starts."""
+    C = rng.random((n_random, subspace.n_dims))
+    if starts is not None and len(starts):
+        local = perturbed(subspace, starts, rng, n_local, (0.01, 0.3))
+        C = np.vstack([C, local])
+    return subspace.snap(C)
+
+
+def perturbed(
+    subspace: Subspace,
+    starts: FloatArray,
+    rng: np.random.Generator,
+    n: int,
+    sigmas: tuple[float, float],
+) -> FloatArray:
+    """Return n points around the starts, with few coordinates moved at a time.
+
+    Each coordinate moves with probability max(1.5 / d, 0.35), at least one does;
+    numbers by a normal step, one scale drawn log-uniformly for each point, reflected
+    at the bounds; categories are drawn anew.
+    """
+    d = subspace.n_dims
+    C = starts[rng.integers(len(starts), size=n)]
+    moved = rng.random((n, d)) < max(1.5 / d, 0.35)
+    moved[np.arange(n), rng.integers(d, size=n)] = True
+    scale = np.exp(rng.uniform(*np.log(sigmas), size=(n, 1)))
+    stepped = np.abs(C + scale * rng.standard_normal((n, d))) % 2.0
+    stepped = np.minimum(stepped, 2.0 - stepped)
+    stepped = np.where(subspace.categorical, rng.random((n, d)), stepped)
+    return np.where(moved, stepped, C)
+
+
+class _Refinement:
+    """Gradient steps on continuous, neighbour moves on discrete dimensions."""
+
+    def __init__(
+        self,
+        acquisition: AcquisitionFunction,
+        subspace: Subspace,
+        surrogate: Any,
+        best: float,
+        score: Score,
+        max_iter: int,
+    ) -> None:
+        self.acquisition = acquisition
+        self.subspace = subspace
+        self.surrogate = surrogate
+        self.best = best
+        self.score = score
+        self.max_iter = max_iter
+        self.continuous = np.flatnonzero(subspace.levels == 0)
+        self.discrete = np.flatnonzero(subspace.levels != 0)
+        self.axes = {j: subspace.grid_coordinates(int(j)) for j in self.discrete}
+
+    def __call__(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return refined points and their values."""
+        if len(self.discrete):
+            C = self._neighbours(C)
+        if len(self.continuous):
+            C = self._climb(C)
+        return C, self.score(C)
+
+    def _climb(self, C: FloatArray) -> FloatArray:
+        """Maximise the sum over the points, which is separable, by L-BFGS-B."""
+        shape = (len(C), len(self.continuous))
+
+        def negated(x: FloatArray) -> tuple[float, FloatArray]:
+            U = C.copy()
+            U[:, self.continuous] = x.reshape(shape)
+            a, gradient = self.acquisition.evaluate_with_gradient(
+                self.surrogate, U, self.best
+            )
+            return -float(a.sum()), -gradient[:, self.continuous].ravel()
+
+        result = minimize(
+            negated,
+            C[:, self.continuous].ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1.0)] * (shape[0] * shape[1]),
+            options={"maxiter": self.max_iter},
+        )
+        refined = C.copy()
+        refined[:, self.continuous] = np.clip(result.x, 0.0, 1.0).reshape(shape)
+        return refined
+
+    def _neighbours(self, C: FloatArray) -> FloatArray:
+        """Move each point to the best of its discrete neighbours, once."""
+        blocks = [self._moves(row) for row in C]
+        a = self.score(np.vstack(blocks))
+        ends = np.cumsum([len(block) for block in blocks])
+        parts = np.split(a, ends[:-1])
+        return np.stack(
+            [b[int(np.argmax(v))] for b, v in zip(blocks, parts, strict=True)]
+        )
+
+    def _moves(self, u: FloatArray) -> FloatArray:
+        """Return u and all points one discrete move away."""
+        moves = [u]
+        for j in self.discrete:
+            axis = self.axes[j]
+            here = int(np.argmin(np.abs(axis - u[j])))
+            levels = np.arange(len(axis))
+            if len(axis) > MAX_SWEPT and not self.subspace.categorical[j]:
+                levels = np.unique(np.clip(here + STEPS, 0, len(axis) - 1))
+            for level in levels[levels != here]:
+                moved = u.copy()
+                moved[j] = axis[level]
+                moves.append(moved)
+        return np.array(moves)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SMBO: sequential model-based optimization of a black box.
+
+Notation
+--------
+U, y    (n, d), (n,)    finished points and losses of one subspace
+t       (n,)            transformed losses, what the surrogate sees
+P       (m, d)          pending points; they enter at their posterior mean
+best                    loss to improve on, in units of t
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from accsmbo.acquisition import LogExpectedImprovement, maximize_acquisition
+from accsmbo.exceptions import SurrogateFailedWarning
+from accsmbo.optimizers._base import Observations, Optimizer
+from accsmbo.optimizers._initial_design import InitialDesign
+from accsmbo.space import Subspace
+from accsmbo.surrogates import GaussianProcess, Surrogate
+from accsmbo.surrogates._output_transforms import (
+    HalfRank,
+    OutputTransform,
+    YeoJohnson,
+)
+
+__all__ = ["SMBO"]
+
+FloatArray = NDArray[np.float64]
+
+# Transforms of the losses, used in turn: what one of them hides the other shows.
+TRANSFORMS: tuple[OutputTransform, ...] = (YeoJohnson(), HalfRank())
+# Local candidates start from the incumbent and so many lowest posterior means.
+N_STARTS = 5
+
+
+class SMBO(Optimizer):
+    """Sequential model-based optimization (Algorithm 1 of the AccSMBO paper).
+
+    Parameters
+    ----------
+    space : Space, dict or list of dict, default=None
+        What to search.
+    surrogate : Surrogate, default=None
+        Model of the loss; None means :class:`~accsmbo.surrogates.GaussianProcess`.
+    acquisition : AcquisitionFunction, default=None
+        None means :class:`~accsmbo.acquisition.LogExpectedImprovement`.
+    initial_design : InitialDesign, default=None
+        None means the centre and three Sobol points.
+    points_to_evaluate : list of dict, default=None
+        Params to ask first; they count as points of the design.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed.
+
+    See Also
+    --------
+    RandomSearch : No model.
+
+    References
+    ----------
+    .. [1] Using Gradient Based Multikernel Gaussian Process and Meta-Acquisition
+       Function to Accelerate SMBO, ICTAI 2019, algorithm 1.
+
+    Examples
+    --------
+    >>> from accsmbo import Real
+    >>> from accsmbo.optimizers import SMBO
+    >>> optimizer = SMBO({"x": Real(-1.0, 2.0)}, random_state=0)
+    >>> for _ in range(12):
+    ...     trial = optimizer.ask()
+    ...     optimizer.tell(trial, trial.params["x"] ** 2)
+    >>> bool(optimizer.history.best_value < 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        space: Any = None,
+        *,
+        surrogate: Surrogate | None = None,
+        acquisition: Any = None,
+        initial_design: InitialDesign | None = None,
+        points_to_evaluate: list[dict[str, Any]] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            space, points_to_evaluate=points_to_evaluate, random_state=random_state
+        )
+        self.surrogate = surrogate
+        self.acquisition = acquisition
+        self.initial_design = initial_design
+
+    def _propose(
+        self, observations: Observations, rng: np.random.Generator
+    ) -> FloatArray:
+        subspace = observations.subspace
+        if not hasattr(self, "_designs"):
+            self._designs: dict[Subspace, list[FloatArray]] = {}
+            self._models: dict[tuple[Subspace, int], Any] = {}
+            self.n_surrogate_failures_ = 0
+        if subspace not in self._designs:
+            design = self.initial_design or InitialDesign()
+            points = list(design.points(subspace, rng))
+            self._designs[subspace] = points[observations.n_asked :]
+        if self._designs[subspace]:
+            return self._designs[subspace].pop(0)
+        finished = ~observations.failed
+        if subspace.n_dims == 0 or not finished.any():
+            return rng.random(subspace.n_dims)
+        try:
+            return self._model_based(observations, rng)
+        except (np.linalg.LinAlgError, ValueError, FloatingPointError) as error:
+            self._say_failure(error)
+            return rng.random(subspace.n_dims)
+
+    def _say_failure(self, error: Exception) -> None:
+        self.n_surrogate_failures_ += 1
+        if self.n_surrogate_failures_ == 1:
+            warnings.warn(
+                f"the surrogate failed ({type(error).__name__}: {error}); a random "
+                "point is proposed in such a step. Said once; "
+                "n_surrogate_failures_ counts the steps.",
+                SurrogateFailedWarning,
+                stacklevel=3,
+            )
+
+    def _model_based(
+        self, observations: Observations, rng: np.random.Generator
+    ) -> FloatArray:
+        subspace, U = observations.subspace, observations.U
+        turn = observations.n_asked % len(TRANSFORMS)
+        t, slope = TRANSFORMS[turn].transform(observations.y)
+        noise = observations.noise * slope
+        model = self._model(subspace, turn)
+        model.fit(U, t, categorical=subspace.categorical, noise=noise)
+        mean = model.predict(U)[0]
+        best = float(mean.min() if np.isfinite(noise).any() else t.min())
+        order = np.argsort(mean, kind="stable")[:N_STARTS]
+        starts = np.vstack([U[order], U[[int(np.argmin(t))]]])
+        seen = U
+        if len(observations.pending):
+            P = observations.pending
+            model = model.condition(P, model.predict(P)[0])
+            seen = np.vstack([U, P])
+        found = maximize_acquisition(
+            self.acquisition or LogExpectedImprovement(),
+            subspace,
+            surrogate=model,
+            best=best,
+            seen=seen,
+            starts=starts,
+            rng=rng,
+        )
+        return found[0] if len(found) else rng.random(subspace.n_dims)
+
+    def _model(self, subspace: Subspace, turn: int) -> Any:
+        """Return the surrogate of one subspace and transform, kept between steps."""
+        if (subspace, turn) not in self._models:
+            self._models[subspace, turn] = (
+                GaussianProcess(warm_start=True)
+                if self.surrogate is None
+                else clone(self.surrogate)
+            )
+        return self._models[subspace, turn]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every surrogate offers: arrays in, mean, std and input gradients out.
+
+Notation
+--------
+U       (n, d)  observed points in the unit cube
+y       (n,)    losses there, smaller is better, finite
+V       (m, d)  points to predict at
+mean    (m,)    posterior mean, in the units of y
+std     (m,)    posterior standard deviation of the noise-free loss
+dmean   (m, d)  derivative of mean by the coordinates of V; 0 for categories
+dstd    (m, d)  derivative of std likewise
+"""
+
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+__all__ = ["BoolArray", "FloatArray", "Surrogate", "check_observations"]
+
+
+@runtime_checkable
+class Surrogate(Protocol):
+    """The methods an optimizer needs of a surrogate."""
+
+    def fit(
+        self,
+        U: ArrayLike,
+        y: ArrayLike,
+        *,
+        categorical: ArrayLike | None = None,
+        noise: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from n observed points."""
+        ...
+
+    def predict(self, U: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return mean and standard deviation at m points."""
+        ...
+
+    def predict_gradient(
+        self, U: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return mean, std and their derivatives by the coordinates."""
+        ...
+
+    def condition(self, U: ArrayLike, y: ArrayLike) -> Any:
+        """Return a new surrogate with the same settings and more data."""
+        ...
+
+
+def check_points(U: ArrayLike, name: str = "U") -> FloatArray:
+    """Return `U` as a float array of shape (n, d), or say what is wrong."""
+    points = np.asarray(U, dtype=np.float64)
+    if points.ndim != 2:
+        raise ValueError(
+            f"{name} must have shape (n_points, n_dims), got an array of shape "
+            f"{points.shape}; use {name}[None, :] for a single point"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity in it")
+    return points
+
+
+def check_observations(
+    U: ArrayLike,
+    y: ArrayLike,
+    categorical: ArrayLike | None = None,
+    noise: ArrayLike | None = None,
+) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray]:
+    """Return the arrays of a `fit` call, checked.
+
+    Parameters
+    ----------
+    U : array-like of shape (n, d)
+        Points in the unit cube.
+    y : array-like of shape (n,)
+        Finite losses.
+    categorical : array-like of shape (d,), optional
+        True where a dimension is an unordered choice.
+    noise : array-like of shape (n,), optional
+        Standard errors of `y`; NaN means unknown.
+
+    Returns
+    -------
+    U, y, categorical, noise : ndarrays
+        Missing `categorical` becomes all False, missing `noise` all NaN.
+
+    Raises
+    ------
+    ValueError
+        On shapes that do not fit together and on values that are not finite.
+    """
+    points = check_points(U)
+    values = np.asarray(y, dtype=np.float64)
+    n, d = points.shape
+    if values.shape != (n,):
+        raise ValueError(
+            f"y must have one value for each of the {n} points in U, got shape "
+            f"{values.shape}"
+        )
+    if n == 0:
+        raise ValueError("U must hold at least one observed point, got none")
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "y must be finite, got NaN or infinity; replace the loss of a failed "
+            "trial by the worst finite loss"
+        )
+    kinds = np.zeros(d, bool) if categorical is None else np.asarray(categorical, bool)
+    if kinds.shape != (d,):
+        raise ValueError(
+            f"categorical must have one flag for each of the {d} dimensions, got "
+            f"shape {kinds.shape}"
+        )
+    errors = np.full(n, np.nan) if noise is None else np.asarray(noise, np.float64)
+    if errors.shape != (n,) or np.any(errors < 0):
+        raise ValueError(
+            f"noise must be {n} standard errors, each >= 0 or NaN, got {noise!r}"
+        )
+    return points, values, kinds, errors
