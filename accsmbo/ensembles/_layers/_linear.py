@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dense and convolutional layers in four forms: plain, batch, self-tuning, hyper-batch.
+
+Notation
+--------
+K, b, p, r, s  members, examples, positions (1 for a dense layer), inputs, outputs
+t              taps of the kernel: 1, or l l for a convolution; n = t r
+X              inputs (K, b, ...); (1, b, ...) if all members see the same
+A              rows of inputs under the kernel, (K or 1, b p, n)
+E              kernels side by side, [W_k | D_k], (K, n, c), c = s or 2 s
+P              A E, the only large product of the forward pass, (K, b, p, c)
+Z              outputs, (K, b, p, s)
+e              embeddings [e | e'] of kernel and bias, (K, b, 2 s)
+
+    W_k(lam) = W o (r_k s_k^T) + [Delta o (u_k v_k^T)] o e(lam)^T            (7), (10)
+    b_k(lam) = b_k + delta_k o e'(lam)                                       (7), (11)
+
+Without factors it is (3), without Delta (2), without both a plain layer.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accsmbo.ensembles._layers._convolution import (
+    PADDINGS,
+    extract_patches,
+    output_size,
+    scatter_patches,
+)
+from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
+from accsmbo.ensembles._layers._parameters import ParameterShape, Views
+from accsmbo.ensembles._layers._rank_one import add_kernel_gradients, member_kernels
+
+
+@dataclass
+class LinearCache:
+    """What the backward pass needs of the forward pass (see the notation)."""
+
+    A: np.ndarray
+    E: np.ndarray
+    P: np.ndarray
+    e: np.ndarray | None
+    input_shape: tuple[int, ...]
+
+
+class DenseLayer:
+    """Dense layer, equations (2), (3) and (7).
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        Number of inputs r and outputs s.
+    n_members : int, default=1
+        Number of members K.
+    factors : FactorInitializer or None, default=None
+        How the rank-one factors start; None for a layer without factors, which needs
+        `n_members=1`.
+    tuned : bool, default=False
+        Whether the weights depend on hyperparameters.
+    tie_factors : bool, default=False
+        Use r and s also as u and v (appendix D.1).
+    regularize_factors : bool, default=True
+        Whether the regulariser sees W_k or, as in appendix D.1, the shared W.
+    """
+
+    taps = 1
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        *,
+        n_members: int = 1,
+        factors: FactorInitializer | None = None,
+        tuned: bool = False,
+        tie_factors: bool = False,
+        regularize_factors: bool = True,
+    ) -> None:
+        if factors is None and n_members != 1:
+            raise ValueError(
+                "factors=None needs n_members=1: without rank-one factors all members "
+                f"have the same kernel. Got n_members={n_members}; give factors."
+            )
+        self.n_inputs = n_inputs
+        self.n_outputs = n_outputs
+        self.n_members = n_members
+        self.factors = factors
+        self.tuned = tuned
+        self.tie_factors = tie_factors
+        self.regularize_factors = regularize_factors
+
+    @property
+    def n_embedded(self) -> int:
+        """Length of the embedding of one example: e and e'."""
+        return 2 * self.n_outputs
+
+    def parameter_shapes(self) -> dict[str, ParameterShape]:
+        """Return the shape of each parameter by name."""
+        kernel = ParameterShape((self.taps, self.n_inputs, self.n_outputs))
+        rows = ParameterShape((self.n_members, self.n_inputs), fast=True)
+        columns = ParameterShape((self.n_members, self.n_outputs), fast=True)
+        bias = ParameterShape((self.n_members, self.n_outputs))
+        shapes = {"W": kernel, "b": bias}
+        if self.tuned:
+            shapes |= {"Delta": kernel, "delta": bias}
+        if self.factors is not None:
+            shapes |= {"r": rows, "s": columns}
+            if self.tuned and not self.tie_factors:
+                shapes |= {"u": rows, "v": columns}
+        return shapes
+
+    def initialize(self, params: Views, rng: np.random.Generator) -> None:
+        """Fill the parameters: Glorot kernels, zero biases, factors as asked.
+
+        Parameters
+        ----------
+        params : dict of str to ndarray
+            Arrays to fill.
+        rng : numpy.random.Generator
+            Source of the draws.
+        """
+        for name, values in params.items():
+            if name in ("W", "Delta"):
+                fan_in, fan_out = self.taps * self.n_inputs, self.taps * self.n_outputs
+                values[...] = glorot_uniform(rng, values.shape, fan_in, fan_out)
+            elif name in ("b", "delta"):
+                values[...] = 0.0
+            elif self.factors is not None:
+                values[...] = self.factors.draw(rng, values.shape)
+
+    def forward(
+        self, params: Views, X: np.ndarray, e: np.ndarray | None = None
+    ) -> tuple[np.ndarray, LinearCache]:
+        """Return the outputs of all members and the cache for `backward`.
+
+        Parameters
+        ----------
+        params : dict of str to ndarray
+            Parameters.
+        X : ndarray of shape (K or 1, b, ...)
+            Inputs; a first axis of length 1 is shared by the members.
+        e : ndarray of shape (K, b, 2 s) or None
+            Embeddings of kernel and bias, for a tuned layer.
+
+        Returns
+        -------
+        Z : ndarray of shape (K, b, ...)
+            Outputs.
+        cache : LinearCache
+            Intermediate results.
+        """
+        A, positions = self._rows(X)
+        E = self._kernels(params)
+        b, s = X.shape[1], self.n_outputs
+        P = (A @ E).reshape(self.n_members, b, positions, E.shape[-1])
+        bias = params["b"][:, None]
+        if e is None:
+            Z = P
+        else:
+            Z = P[..., s:] * e[:, :, None, :s]
+            Z += P[..., :s]
+            bias = bias + params["delta"][:, None] * e[..., s:]
+        Z += bias[:, :, None]
+        cache = LinearCache(A, E, P, e, X.shape)
+        return Z.reshape(self.n_members, b, *self._output_shape(X)), cache
+
+    def backward(
+        self,
+        params: Views,
+        cache: LinearCache,
+        dZ: np.ndarray,
+        *,
+        grads: Views | None = None,
+        needs_input: bool = True,
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Propagate a gradient back; add the parameters' gradients to `grads`.
+
+        Parameters
+        ----------
+        params : dict of str to ndarray
+            Parameters.
+        cache : LinearCache
+            Result of `forward`.
+        dZ : ndarray of shape (K, b, ...)
+            Gradient by the outputs.
+        grads : dict of str to ndarray or None
+            Gradients that are added to; None skips them (a tuning step).
+        needs_input : bool, default=True
+            Whether the gradient by the inputs is wanted.
+
+        Returns
+        -------
+        dX : ndarray of shape (K or 1, b, ...) or None
+            Gradient by the inputs.
+        de : ndarray of shape (K, b, 2 s) or None
+            Gradient by the embeddings.
+        """
+        b = dZ.shape[1]
+        dZ = dZ.reshape(self.n_members, b, -1, self.n_outputs)
+        summed = dZ[:, :, 0] if dZ.shape[2] == 1 else dZ.sum(axis=2)
+        dP = dZ if cache.e is None else self._spread(dZ, cache.e)
+        dP = dP.reshape(self.n_members, -1, dP.shape[-1])
+        if grads is not None:
+            self._add_gradients(params, cache, dP, summed, grads)
+        dX = self._inputs(dP @ cache.E.swapaxes(1, 2), cache) if needs_input else None
+        if cache.e is None:
+            return dX, None
+        de = np.empty_like(cache.e)
+        s = self.n_outputs
+        if dZ.shape[2] == 1:
+            np.multiply(summed, cache.P[:, :, 0, s:], out=de[..., :s])
+        else:
+            np.einsum("kbps,kbps->kbs", dZ, cache.P[..., s:], out=de[..., :s])
+        np.multiply(summed, params["delta"][:, None], out=de[..., s:])
+        return dX, de
+
+    def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        return X, 1
+
+    def _inputs(self, dA: np.ndarray, cache: LinearCache) -> np.ndarray:
+        dA = dA.reshape(self.n_members, *cache.input_shape[1:])
+        return dA.sum(axis=0, keepdims=True) if cache.input_shape[0] == 1 else dA
+
+    def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
+        return (self.n_outputs,)
+
+    def _factors(
+        self, values: Views, first: str, second: str
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return two factors by name, or None: u and v are r and s where tied."""
+        tied = {"u": "r", "v": "s"} if self.tie_factors else {}
+        return values.get(tied.get(first, first)), values.get(tied.get(second, second))
+
+    def _kernels(self, params: Views) -> np.ndarray:
+        W = params["W"]
+        s = self.n_outputs
+        width = 2 * s if self.tuned else s
+        stacked = np.empty((self.n_members, *W.shape[:2], width), W.dtype)
+        member_kernels(W, *self._factors(params, "r", "s"), out=stacked[..., :s])
+        if self.tuned:
+            member_kernels(
+                params["Delta"], *self._factors(params, "u", "v"), out=stacked[..., s:]
+            )
+        return stacked.reshape(self.n_members, -1, width)
+
+    def _spread(self, dZ: np.ndarray, e: np.ndarray) -> np.ndarray:
+        """Return [dZ, dZ o e]: the gradient by P."""
+        s = self.n_outputs
+        dP = np.empty((*dZ.shape[:-1], 2 * s), dZ.dtype)
+        dP[..., :s] = dZ
+        np.multiply(dZ, e[:, :, None, :s], out=dP[..., s:])
+        return dP
+
+    def _add_gradients(
+        self,
+        params: Views,
+        cache: LinearCache,
+        dP: np.ndarray,
+        summed: np.ndarray,
+        grads: Views,
+    ) -> None:
+        taps = params["W"].shape[:2]
+        s = self.n_outputs
+        G = (cache.A.swapaxes(1, 2) @ dP).reshape(self.n_members, *taps, -1)
+        self._pull_back(params, G[..., :s], grads, ("W", "r", "s"))
+        grads["b"] += summed.sum(axis=1)
+        if cache.e is not None:
+            self._pull_back(params, G[..., s:], grads, ("Delta", "u", "v"))
+            grads["delta"] += np.einsum("kbs,kbs->ks", summed, cache.e[..., s:])
+
+    def _pull_back(
+        self, params: Views, G: np.ndarray, grads: Views, names: tuple[str, str, str]
+    ) -> None:
+        kernel, *pair = names
+        dr, ds = self._factors(grads, *pair)
+        factors = self._factors(params, *pair)
+        add_kernel_gradients(
+            params[kernel], *factors, G, dW=grads[kernel], dr=dr, ds=ds
+        )
+
+
+class ConvolutionLayer(DenseLayer):
+    """Two-dimensional convolution with stride 1, equations (10) and (11).
+
+    Images are channels last; the kernel parameter has shape (l l, r, s) with r and s
+    the numbers of input and output channels.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        Number of input and output channels.
+    kernel_size : int
+        Height and width l of the kernel.
+    padding : {"same", "valid"}, default="same"
+        Whether the image is padded with zeros to keep its size.
+    **options : dict
+        `n_members`, `factors`, `tuned`, `tie_factors`, `regularize_factors` as in
+        `DenseLayer`.
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        *,
+        kernel_size: int,
+        padding: str = "same",
+        **options: Any,
+    ) -> None:
+        super().__init__(n_inputs, n_outputs, **options)
+        if padding not in PADDINGS:
+            raise ValueError(
+                f"padding must be one of {PADDINGS}, got {padding!r}. "
+                "Use 'same' to keep the image size."
+            )
+        self.kernel_size = kernel_size
+        self.padding = padding
+        self.taps = kernel_size * kernel_size
+
+    def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        patches = extract_patches(X, self.kernel_size, self.padding)
+        positions = patches.shape[2] * patches.shape[3]
+        return patches.reshape(len(X), -1, patches.shape[-1]), positions
+
+    def _inputs(self, dA: np.ndarray, cache: LinearCache) -> np.ndarray:
+        shape = cache.input_shape
+        patches = dA.reshape(*dA.shape[:1], shape[1], *self._image(shape), -1)
+        dX = scatter_patches(patches, shape, self.kernel_size, self.padding)
+        return dX.sum(axis=0, keepdims=True) if shape[0] == 1 else dX
+
+    def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
+        return (*self._image(X.shape), self.n_outputs)
+
+    def _image(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        size, padding = self.kernel_size, self.padding
+        return tuple(output_size(length, size, padding) for length in shape[-3:-1])

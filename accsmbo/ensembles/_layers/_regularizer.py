@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The L2 regulariser (12) in its vectorised form of appendix B.2, and its gradients.
+
+Notation
+--------
+K, b, r, s  members, examples, inputs, outputs
+nu          strengths, (K, b): one for each member and example
+e           embeddings, (K, b, s)
+W_k(lam)    W_k + D_k o e(lam)^T with W_k = W o (r_k s_k^T), D_k = Delta o (u_k v_k^T)
+A, B, C     column sums of W_k o W_k, W_k o D_k and D_k o D_k, each (K, s)
+<.>         mean over the examples
+
+One example costs |W_k(lam)|^2 = sum(A_k) + 2 e.B_k + (e o e).C_k, so that (12) needs
+the weights only through A, B and C, and those need only W o W, W o Delta and
+Delta o Delta: no array has both a member axis and the shape of the weights.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Column sums A, B and C, each of shape (K, s); B, C are None without e."""
+
+    A: np.ndarray
+    B: np.ndarray | None = None
+    C: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Moments:
+    """<nu> (K, 1), <nu e> (K, s) and <nu e o e> (K, s), each divided by K."""
+
+    nu: np.ndarray
+    nu_e: np.ndarray | None = None
+    nu_ee: np.ndarray | None = None
+
+
+def strength_moments(nu: np.ndarray, e: np.ndarray | None) -> Moments:
+    """Return the averages over the examples of appendix B.2, divided by K."""
+    row = nu * (1.0 / nu.size)
+    mean = row.sum(axis=1, keepdims=True)
+    if e is None:
+        return Moments(mean)
+    row = row[:, None]
+    return Moments(mean, (row @ e)[:, 0], (row @ (e * e))[:, 0])
+
+
+def penalty_value(columns: Columns, moments: Moments) -> float:
+    """Return the regulariser (12)."""
+    value = float((columns.A * moments.nu).sum())
+    if columns.B is not None and columns.C is not None:
+        value += float((2.0 * columns.B * moments.nu_e).sum())
+        value += float((columns.C * moments.nu_ee).sum())
+    return value
+
+
+def embedding_gradient(nu: np.ndarray, e: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return the derivative of (12) by the embeddings, of shape (K, b, s)."""
+    assert columns.B is not None
+    assert columns.C is not None
+    gradient = e * columns.C[:, None]
+    gradient += columns.B[:, None]
+    gradient *= (nu * (2.0 / nu.size))[..., None]
+    return gradient
+
+
+def strength_gradient(
+    nu: np.ndarray, e: np.ndarray | None, columns: Columns
+) -> np.ndarray:
+    """Return the derivative of (12) by the strengths, of shape (K, b)."""
+    norms = np.broadcast_to(columns.A.sum(axis=-1, keepdims=True), nu.shape)
+    if e is not None and columns.B is not None and columns.C is not None:
+        slope = 2.0 * columns.B[:, None] + e * columns.C[:, None]
+        norms = norms + np.einsum("kbs,kbs->kb", e, slope)
+    return norms / nu.size
+
+
+def tap_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return left o right of two kernels (t, r, s), summed over the taps."""
+    product = left * right
+    return product[0] if len(product) == 1 else product.sum(axis=0)
+
+
+def add_factor_gradients(
+    products: np.ndarray,
+    moment: np.ndarray,
+    factors: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    gradients: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    """Add the gradients of sum_k moment_k.[(r_k o u_k) products] o (s_k o v_k).
+
+    Parameters
+    ----------
+    products : ndarray of shape (r, s)
+        W o W, W o Delta or Delta o Delta.
+    moment : ndarray of shape (K, s) or (K, 1)
+        Weight of each column.
+    factors : tuple of ndarray
+        The factors (r, s, u, v); r and u may be the same array, as may s and v.
+    gradients : tuple of ndarray
+        Arrays of the same shapes that are added to.
+    """
+    r, s, u, v = factors
+    dr, ds, du, dv = gradients
+    by_rows = (s * v * moment) @ products.T
+    by_columns = ((r * u) @ products) * moment
+    dr += by_rows * u
+    du += by_rows * r
+    ds += by_columns * v
+    dv += by_columns * s
