@@ -59,7 +59,7 @@ class Observations:
         return len(self.U) + len(self.pending)
 
 
-class Optimizer(BaseEstimator):  # type: ignore[misc]
+class Optimizer(BaseEstimator):
     """Base of all optimizers.
 
     A subclass implements :meth:`_propose` for one subspace. Alternatives of a space get
@@ -73,7 +73,14 @@ class Optimizer(BaseEstimator):  # type: ignore[misc]
         Params to ask first, in this order.
     random_state : int, RandomState, Generator or None, default=None
         Seed; an int makes the run repeatable.
+
+    Attributes
+    ----------
+    adaptive : bool
+        Whether what is told changes what is asked.
     """
+
+    adaptive: bool = True
 
     def __init__(
         self,
@@ -173,7 +180,7 @@ class Optimizer(BaseEstimator):  # type: ignore[misc]
                 f"value={value!r}, error={error!r}. Give the loss of a trial that "
                 "succeeded or the reason of one that failed."
             )
-        if self._pending_trials().get(trial.number) is not trial:
+        if trial.number not in self._pending_trials():
             raise ValueError(
                 f"trial must be pending, got trial number {trial.number}, which "
                 "was told before or was not asked by this optimizer. Tell each "
@@ -204,6 +211,12 @@ class Optimizer(BaseEstimator):  # type: ignore[misc]
         """The trials told so far."""
         self._start()
         return self.history_
+
+    @property
+    def n_asked(self) -> int:
+        """Number of trials asked so far."""
+        self._start()
+        return self._n_asked
 
     @property
     def pending(self) -> tuple[Trial, ...]:

@@ -42,6 +42,8 @@ class GridSearch(Optimizer):
     [{'C': 1, 'kernel': 'rbf'}, {'C': 1, 'kernel': 'poly'}]
     """
 
+    adaptive = False
+
     def __init__(
         self,
         space: Any = None,

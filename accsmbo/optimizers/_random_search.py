@@ -32,6 +32,8 @@ class RandomSearch(Optimizer):
     {'kernel': 'poly'}
     """
 
+    adaptive = False
+
     def _propose(
         self, observations: Observations, rng: np.random.Generator
     ) -> NDArray[np.float64]:

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""CrossValidationObjective: params -> Evaluation, fold by fold; what a worker runs."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from accsmbo._sklearn_private import fit_and_score
+from accsmbo.history import Evaluation, Trial
+
+__all__ = ["CrossValidationObjective"]
+
+
+class CrossValidationObjective:
+    """Cross-validated loss of an estimator as a function of its parameters.
+
+    The splits are drawn once, outside, so that all candidates are compared on the same
+    rows. A fold is the unit of work: :meth:`fold` may run anywhere, in any order;
+    :meth:`combine` makes an :class:`Evaluation` of a trial's folds. Calling the object
+    does both.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for each fold.
+    X : array-like of shape (n_samples, n_features)
+        Data.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+        Target.
+    splits : sequence of (ndarray, ndarray)
+        Train and test indices of each fold.
+    scorer : callable
+        ``scorer(estimator, X, y)`` -> score or dict of scores, greater is better.
+    metric : str or None, default=None
+        Which score to optimise where the scorer gives several; None or an absent name:
+        the first.
+    fit_params, score_params : dict or None, default=None
+        Passed to ``estimator.fit`` and to the scorer; entries with one value per sample
+        are sliced to the fold.
+    error_score : "raise" or float, default=nan
+        Score of a fold whose fit or scoring failed.
+    return_train_score : bool, default=False
+        Also score the training part.
+    verbose : int, default=0
+        As in scikit-learn's searches.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        splits: Sequence[tuple[Any, Any]],
+        scorer: Any,
+        metric: str | None = None,
+        fit_params: Mapping[str, Any] | None = None,
+        score_params: Mapping[str, Any] | None = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.X = X
+        self.y = y
+        self.splits = splits
+        self.scorer = scorer
+        self.metric = metric
+        self.fit_params = fit_params
+        self.score_params = score_params
+        self.error_score = error_score
+        self.return_train_score = return_train_score
+        self.verbose = verbose
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds of one trial."""
+        return len(self.splits)
+
+    def __call__(self, trial: Trial) -> Evaluation:
+        """Run all folds of a trial.
+
+        Parameters
+        ----------
+        trial : Trial
+            What to evaluate.
+
+        Returns
+        -------
+        Evaluation
+            Loss, folds, times, the first error.
+        """
+        start = time.time()
+        folds = [self.fold(trial, i) for i in range(self.n_folds)]
+        return self.combine(folds, start, time.time())
+
+    def fold(
+        self,
+        trial: Trial,
+        index: int,
+        n_trials: int | None = None,
+        callback: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Fit and score one fold.
+
+        Parameters
+        ----------
+        trial : Trial
+            What to evaluate.
+        index : int
+            Index into ``splits``.
+        n_trials : int or None, default=None
+            Number of trials of the run, for the progress text.
+        callback : mapping or None, default=None
+            Further arguments of scikit-learn's fit-and-score, for its callbacks.
+
+        Returns
+        -------
+        dict
+            ``test_scores``, ``train_scores`` where asked, ``fit_time``, ``score_time``
+            (seconds), ``n_test_samples``, ``fit_error`` (a traceback or None).
+        """
+        train, test = self.splits[index]
+        record: dict[str, Any] = fit_and_score(
+            clone(self.estimator),
+            self.X,
+            self.y,
+            scorer=self.scorer,
+            train=train,
+            test=test,
+            verbose=self.verbose,
+            parameters=trial.params,
+            fit_params=self.fit_params,
+            score_params=self.score_params,
+            return_train_score=self.return_train_score,
+            return_n_test_samples=True,
+            return_times=True,
+            split_progress=(index, self.n_folds),
+            candidate_progress=(trial.number, n_trials) if n_trials else None,
+            error_score=self.error_score,
+            **(callback or {}),
+        )
+        return record
+
+    def combine(
+        self, folds: Sequence[dict[str, Any]], start: float, end: float
+    ) -> Evaluation:
+        """Make one evaluation of a trial's folds.
+
+        Parameters
+        ----------
+        folds : sequence of dict
+            What :meth:`fold` returned for each fold.
+        start, end : float
+            Seconds since the epoch.
+
+        Returns
+        -------
+        Evaluation
+            The value is minus the mean test score: a loss.
+        """
+        errors = [f["fit_error"] for f in folds if f["fit_error"] is not None]
+        loss = -float(np.mean([self._score(fold["test_scores"]) for fold in folds]))
+        finite = math.isfinite(loss)
+        if not finite and not errors:
+            errors = [f"the mean test score is not finite: {-loss}"]
+        return Evaluation(
+            value=loss if finite else None,
+            error=errors[0] if errors else None,
+            folds=tuple(folds),
+            start_time=start,
+            end_time=end,
+        )
+
+    def _score(self, scores: Any) -> float:
+        if not isinstance(scores, Mapping):
+            return float(scores)
+        name = self.metric if self.metric in scores else next(iter(scores))
+        return float(scores[name])

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""BaseOptimizerSearchCV: scikit-learn's search interface around our own loop."""
+
+import time
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import check_cv
+from sklearn.utils import indexable
+
+from accsmbo._sklearn_private import (
+    BaseSearchCV,
+    Interval,
+    MultimetricScorer,
+    SearchCallbacks,
+    StrOptions,
+    check_method_params,
+    fit_context,
+    insert_error_scores,
+    warn_or_raise_about_fit_failures,
+)
+from accsmbo.evaluation import CrossValidationObjective
+from accsmbo.exceptions import SearchInterruptedWarning, SpaceExhaustedWarning
+from accsmbo.execution import StopReason, run
+from accsmbo.history import History
+from accsmbo.search._names import check_names
+from accsmbo.search._progress import Progress
+
+__all__ = ["BaseOptimizerSearchCV"]
+
+
+class BaseOptimizerSearchCV(BaseSearchCV):
+    """Base of all searches: an optimizer proposes, cross-validation answers.
+
+    A subclass implements ``_make_optimizer``, which returns an optimizer that has not
+    started and the largest number of candidates.
+    """
+
+    _doc_link_module = "accsmbo"
+    _doc_link_template = (
+        "https://accsmbo.readthedocs.io/en/latest/generated/"
+        "{estimator_module}.{estimator_name}.html"
+    )
+
+    _parameter_constraints: dict = {
+        **BaseSearchCV._parameter_constraints,
+        "timeout": [Interval(Real, 0, None, closed="neither"), None],
+        "on_interrupt": [StrOptions({"stop", "raise"})],
+        "callbacks": [callable, list, tuple, None],
+        "random_state": ["random_state"],
+        "verbose": [Interval(Integral, 0, None, closed="left"), "boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        scoring=None,
+        n_jobs=None,
+        refit=True,
+        cv=None,
+        verbose=0,
+        pre_dispatch="2*n_jobs",
+        random_state=None,
+        error_score=np.nan,
+        return_train_score=False,
+        timeout=None,
+        on_interrupt="stop",
+        callbacks=None,
+    ):
+        super().__init__(
+            estimator=estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.random_state = random_state
+        self.timeout = timeout
+        self.on_interrupt = on_interrupt
+        self.callbacks = callbacks
+
+    def _make_optimizer(self):
+        """Return an optimizer that has not started, and the budget in candidates."""
+        raise NotImplementedError
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y=None, **params):
+        """Search, and refit the best candidate on all data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Training data; for a precomputed kernel of shape (n_samples, n_samples).
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Target; None for unsupervised learning.
+        **params : dict of str to object
+            Passed to the estimator's ``fit``, the scorer and the splitter, as in
+            scikit-learn; entries with one value per sample are sliced to each fold.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+
+        Raises
+        ------
+        ValueError
+            If an argument or the space is invalid, or every candidate failed.
+        KeyboardInterrupt
+            If interrupted before one candidate was finished, or at all with
+            ``on_interrupt="raise"``.
+        """
+        self._forget_last_fit()
+        scorers, refit_metric = self._get_scorers()
+        X, y = indexable(X, y)
+        params = check_method_params(X, params=params)
+        routed = self._get_routed_params_for_fit(params)
+        callbacks = SearchCallbacks(self, X, y, params.get("sample_weight"))
+
+        optimizer, n_trials = self._make_optimizer()
+        check_names(self.estimator, optimizer.space)
+        objective = self._make_objective(X, y, scorers, routed)
+        reason = self._run(optimizer, objective, n_trials, callbacks)
+        self._store_results(optimizer, scorers, refit_metric, reason, n_trials)
+        interrupted = reason is StopReason.INTERRUPTED
+        self._interrupted = bool(interrupted and self.refit)
+        if self.refit and not interrupted:
+            self._refit_best(X, y, routed.estimator.fit, callbacks)
+        callbacks.end()
+        if interrupted and self.on_interrupt == "raise":
+            raise KeyboardInterrupt
+        return self
+
+    def refit_best(self, X, y=None, **fit_params):
+        """Fit the best candidate on all data, after a search that was interrupted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Target.
+        **fit_params : dict of str to object
+            Passed to the estimator's ``fit``.
+
+        Returns
+        -------
+        self : object
+            The search, now with ``best_estimator_``.
+
+        Raises
+        ------
+        NotFittedError
+            If there is no ``best_params_`` yet.
+        """
+        if not hasattr(self, "best_params_"):
+            raise NotFittedError(
+                f"refit_best needs best_params_, which this {type(self).__name__} does "
+                "not have. Call fit first, with refit not False where several metrics "
+                "are computed."
+            )
+        self._refit_best(X, y, fit_params, None)
+        self._interrupted = False
+        return self
+
+    def __getattr__(self, name):
+        # Reached only for attributes that do not exist.
+        if name == "best_estimator_" and self.__dict__.get("_interrupted"):
+            raise NotFittedError(
+                f"This {type(self).__name__} was interrupted before the best candidate "
+                "was fitted on all data. Call refit_best(X, y) to do that now, or use "
+                "best_params_ and cv_results_."
+            )
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
+
+    def _forget_last_fit(self):
+        for name in [n for n in vars(self) if n.endswith("_") and n[0] != "_"]:
+            delattr(self, name)
+        self._interrupted = False
+
+    def _make_objective(self, X, y, scorers, routed):
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        self._checked_cv_orig = cv
+        split_params = routed.splitter.split
+        self.n_splits_ = cv.get_n_splits(X, y, **split_params)
+        splits = list(cv.split(X, y, **split_params))
+        if len(splits) != self.n_splits_:
+            raise ValueError(
+                "cv.split and cv.get_n_splits return inconsistent results. "
+                f"Expected {self.n_splits_} splits, got {len(splits)}"
+            )
+        if not splits:
+            raise ValueError(
+                "No fits were performed. Was the CV iterator empty? "
+                "Were there no candidates?"
+            )
+        return CrossValidationObjective(
+            clone(self.estimator),
+            X,
+            y,
+            splits=splits,
+            scorer=scorers,
+            metric=self.refit if isinstance(self.refit, str) else None,
+            fit_params=routed.estimator.fit,
+            score_params=routed.scorer.score,
+            error_score=self.error_score,
+            return_train_score=self.return_train_score,
+            verbose=self.verbose,
+        )
+
+    def _run(self, optimizer, objective, n_trials, callbacks):
+        given = [self.callbacks] if callable(self.callbacks) else self.callbacks or []
+        callbacks.begin_search(n_trials * objective.n_folds)
+        with Progress(self.verbose, n_trials, objective.n_folds) as progress:
+
+            def after_trial(history: History) -> bool:
+                progress.update(history)
+                answers = [callback(history) for callback in given]
+                return any(answers)
+
+            reason = run(
+                optimizer,
+                objective,
+                n_trials=n_trials,
+                timeout=self.timeout,
+                n_jobs=self.n_jobs,
+                pre_dispatch=self.pre_dispatch,
+                callback=after_trial,
+                fold_callback=callbacks.evaluation,
+            )
+        callbacks.end_search()
+        return reason
+
+    def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
+        history = optimizer.history
+        self.optimizer_ = optimizer
+        self.history_ = history
+        if not len(history):
+            self._raise_nothing_finished(reason)
+        self._warn_about_end(reason, len(history), n_trials)
+        records = sorted(history, key=lambda record: record[0].number)
+        folds = [fold for _, evaluation in records for fold in evaluation.folds]
+        warn_or_raise_about_fit_failures(folds, self.error_score)
+        if callable(self.scoring):
+            insert_error_scores(folds, self.error_score)
+        first_scores = folds[0]["test_scores"]
+        self.multimetric_ = isinstance(first_scores, Mapping)
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(first_scores)
+            refit_metric = self.refit
+        self.objective_metric_ = self._objective_metric(first_scores)
+        self.cv_results_ = self._format_results(
+            [trial.params for trial, _ in records], self.n_splits_, folds
+        )
+        self.scorer_ = (
+            scorers._scorers if isinstance(scorers, MultimetricScorer) else scorers
+        )
+        if self.refit or not self.multimetric_:
+            self._store_best(refit_metric)
+
+    def _objective_metric(self, scores):
+        if not self.multimetric_:
+            return self.scoring if isinstance(self.scoring, str) else "score"
+        return self.refit if isinstance(self.refit, str) else next(iter(scores))
+
+    def _store_best(self, refit_metric):
+        results = self.cv_results_
+        self.best_index_ = self._select_best_index(self.refit, refit_metric, results)
+        if not callable(self.refit):
+            self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
+        self.best_params_ = results["params"][self.best_index_]
+
+    def _raise_nothing_finished(self, reason):
+        if reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        raise ValueError(
+            f"timeout must leave time for at least one candidate, got {self.timeout!r} "
+            "seconds, which ended before the first was evaluated on all "
+            f"{self.n_splits_} folds. Raise timeout or use fewer folds."
+        )
+
+    def _warn_about_end(self, reason, n_finished, n_trials):
+        if reason is StopReason.EXHAUSTED and n_finished < n_trials:
+            warnings.warn(
+                f"The search space holds {n_finished} candidates, fewer than "
+                f"n_iter={n_trials}; all were evaluated.",
+                SpaceExhaustedWarning,
+                stacklevel=4,
+            )
+        if reason is StopReason.INTERRUPTED:
+            warnings.warn(
+                f"The search was interrupted after {n_finished} of {n_trials} "
+                "candidates; cv_results_ and best_params_ are those of the finished "
+                "ones. Nothing was refitted: call refit_best(X, y) before predict.",
+                SearchInterruptedWarning,
+                stacklevel=4,
+            )
+
+    def _refit_best(self, X, y, fit_params, callbacks):
+        # Parameters that are estimators are cloned too: best_params_ stays unfitted.
+        estimator = clone(self.estimator).set_params(
+            **clone(self.best_params_, safe=False)
+        )
+        target = () if y is None else (y,)
+        start = time.time()
+        if callbacks is None:
+            estimator.fit(X, *target, **fit_params)
+        else:
+            callbacks.refit(estimator, lambda: estimator.fit(X, *target, **fit_params))
+        self.refit_time_ = time.time() - start
+        self.best_estimator_ = estimator
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""DistributionSearchCV: a search over ``param_distributions`` with a budget."""
+
+from numbers import Integral
+
+import numpy as np
+
+from accsmbo._sklearn_private import Interval
+from accsmbo.default_spaces import default_space
+from accsmbo.execution import exhaustive
+from accsmbo.search._base import BaseOptimizerSearchCV
+from accsmbo.space import Space
+
+__all__ = ["DistributionSearchCV"]
+
+
+class DistributionSearchCV(BaseOptimizerSearchCV):
+    """Base of the searches that take ``param_distributions`` and ``n_iter``.
+
+    A subclass returns its optimizer, without a space, from ``_new_optimizer``.
+    """
+
+    _parameter_constraints: dict = {
+        **BaseOptimizerSearchCV._parameter_constraints,
+        "param_distributions": [dict, list, tuple, Space, None],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        param_distributions=None,
+        *,
+        n_iter=10,
+        scoring=None,
+        n_jobs=None,
+        refit=True,
+        cv=None,
+        verbose=0,
+        pre_dispatch="2*n_jobs",
+        random_state=None,
+        error_score=np.nan,
+        return_train_score=False,
+        timeout=None,
+        on_interrupt="stop",
+        callbacks=None,
+    ):
+        super().__init__(
+            estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            random_state=random_state,
+            error_score=error_score,
+            return_train_score=return_train_score,
+            timeout=timeout,
+            on_interrupt=on_interrupt,
+            callbacks=callbacks,
+        )
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+
+    def _new_optimizer(self):
+        raise NotImplementedError
+
+    def _make_optimizer(self):
+        space = self.param_distributions
+        if space is None:
+            space = default_space(self.estimator)
+        optimizer = self._new_optimizer().set_params(space=Space(space))
+        return exhaustive(optimizer, self.n_iter), self.n_iter

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks that the names of a search space are parameters of the estimator."""
+
+from typing import Any
+
+from accsmbo._validation import closest_names
+from accsmbo.space import Space
+
+__all__ = ["check_names"]
+
+
+def check_names(estimator: Any, space: Any) -> None:
+    """Raise where the space names a parameter that the estimator does not have.
+
+    Parameters of a step that is itself searched over are left to ``set_params``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is tuned.
+    space : Space, dict or list of dict
+        What is searched.
+
+    Raises
+    ------
+    ValueError
+        Names the unknown parameter, the closest valid ones, and all of them.
+    """
+    valid = estimator.get_params(deep=True)
+    for subspace in Space(space).subspaces:
+        for name in subspace.dimensions:
+            if name in valid or _owner_is_searched(name, subspace.dimensions):
+                continue
+            raise ValueError(
+                f"Invalid parameter {name!r} for estimator {estimator}. "
+                f"{closest_names(name, valid)} Valid parameters are: "
+                f"{sorted(valid)!r}. Rename it in the search space."
+            )
+
+
+def _owner_is_searched(name: str, searched: Any) -> bool:
+    parts = name.split("__")
+    return any("__".join(parts[:i]) in searched for i in range(1, len(parts)))

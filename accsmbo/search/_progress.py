@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Progress of a search: scikit-learn's first line, and a bar in a terminal."""
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from accsmbo.history import History
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Context manager that reports finished candidates.
+
+    Parameters
+    ----------
+    verbose : int
+        0: silent; from 1: the line that scikit-learn prints; exactly 1 in a terminal:
+        also a bar on stderr (above 1 each fold prints its own line).
+    n_trials, n_folds : int
+        Size of the search.
+    """
+
+    def __init__(self, verbose: int, n_trials: int, n_folds: int) -> None:
+        self.verbose = int(verbose)
+        self.n_trials = n_trials
+        self.n_folds = n_folds
+        self._bar: Any = None
+
+    def __enter__(self) -> "Progress":
+        if self.verbose > 0:
+            sys.stdout.write(
+                f"Fitting {self.n_folds} folds for each of {self.n_trials} candidates, "
+                f"totalling {self.n_folds * self.n_trials} fits\n"
+            )
+        if self.verbose == 1 and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=self.n_trials, unit="candidate")
+        return self
+
+    def update(self, history: History) -> None:
+        """Count one more candidate; the bar shows the best score so far."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"best score {-history.best_value:.4g}")
+            self._bar.update()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()

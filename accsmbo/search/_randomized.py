@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""RandomizedSearchCV: independent candidates, on our own loop."""
+
+from accsmbo.optimizers import RandomSearch
+from accsmbo.search._distribution_search import DistributionSearchCV
+
+__all__ = ["RandomizedSearchCV"]
+
+
+class RandomizedSearchCV(DistributionSearchCV):
+    """Cross-validated search over independent random candidates.
+
+    The loop, history and results of :class:`~accsmbo.SMBOSearchCV`, for comparison.
+    Unlike scikit-learn's, it evaluates no candidate twice while others are left.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What to tune; cloned.
+    param_distributions : dict, list of dict, Space or None, default=None
+        What to search: everything :class:`~accsmbo.Space` takes. None: the default
+        space of the estimator, :func:`~accsmbo.default_spaces.default_space`.
+    n_iter : int, default=10
+        Largest number of candidates. A finite space that fits in is evaluated whole, in
+        the order of ``ParameterGrid``.
+    scoring : str, callable, list, tuple or dict, default=None
+        As in scikit-learn. Where several metrics are computed, ``refit`` names the one
+        that is optimised; if it does not name one, the first is.
+    n_jobs : int or None, default=None
+        Workers for folds and candidates, through joblib; -1 uses all cores.
+    refit : bool, str or callable, default=True
+        As in scikit-learn. A callable selects among the results only.
+    cv : int, cross-validation generator or iterable, default=None
+        As in scikit-learn. Splits are drawn once and shared by all candidates.
+    verbose : int, default=0
+        0: silent; 1: a line at the start, and a progress bar in a terminal; more: a
+        line for each fold.
+    pre_dispatch : int or str, default="2*n_jobs"
+        As in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the candidates; 0 is a seed.
+    error_score : "raise" or numeric, default=np.nan
+        Score of a fold whose fit or scoring failed. Candidates whose score is not
+        finite rank last and stay out of the model.
+    return_train_score : bool, default=False
+        Whether ``cv_results_`` includes training scores.
+    timeout : float or None, default=None
+        Seconds for the whole search; no fold starts later. The refit follows.
+    on_interrupt : {"stop", "raise"}, default="stop"
+        What Ctrl-C does once a candidate is finished: end the search normally with a
+        warning and without refit, or re-raise after the results are set.
+    callbacks : callable or list of callable, default=None
+        Each is called with the :class:`~accsmbo.history.History` after each candidate;
+        a true answer ends the search.
+
+    Attributes
+    ----------
+    cv_results_ : dict of ndarray
+        As in scikit-learn, one entry per candidate in the order of asking.
+    best_estimator_ : estimator
+        Refitted on all data; only with ``refit``.
+    best_score_ : float
+        Mean cross-validated score of the best candidate; not with a callable ``refit``.
+    best_params_ : dict
+        Parameters of the best candidate; ties go to the first.
+    best_index_ : int
+        Its index into ``cv_results_``.
+    scorer_ : callable or dict
+        Scorer, or scorers by name.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds for the refit; only with ``refit``.
+    multimetric_ : bool
+        Whether several metrics were computed.
+    objective_metric_ : str
+        The metric that was optimised.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; only with ``refit`` and a classifier.
+    n_features_in_ : int
+        Number of features seen by ``best_estimator_``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen by ``best_estimator_``, where it has them.
+    history_ : History
+        Every finished trial; values are losses, minus the score.
+    optimizer_ : Optimizer
+        The optimizer after the search.
+
+    See Also
+    --------
+    accsmbo.SMBOSearchCV : Learns from the candidates evaluated so far.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from accsmbo.search import RandomizedSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = RandomizedSearchCV(
+    ...     KNeighborsClassifier(), {"n_neighbors": range(1, 30)}, random_state=0
+    ... ).fit(X, y)
+    >>> len(search.cv_results_["params"])
+    10
+    """
+
+    def _new_optimizer(self):
+        return RandomSearch(random_state=self.random_state)
