@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The training matrix as an operator, with an optional constant column.
+
+X is (n, p); with an intercept the operator is ``[X, c 1]`` of shape (n, p + 1).
+Columns of a sparse X without a training entry are dropped: their coefficients
+are zero at any positive penalty.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from accsmbo.hypergradients._inner_problem import Array
+
+__all__ = ["Design", "raw_outputs", "raw_outputs_vjp"]
+
+
+class Design:
+    """``[X, constant]`` for products from both sides.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training rows.
+    constant : float
+        Value of the constant column; 0 means none.
+    dtype : dtype
+        float32 halves the memory traffic of the products, float64 is exact.
+    """
+
+    def __init__(self, X: Any, constant: float, dtype: Any) -> None:
+        self.n_features = X.shape[1]
+        self.constant = constant
+        self.kept: Array | None = None
+        if sparse.issparse(X):
+            X = self._drop_empty_columns(sparse.csr_array(X))
+        self.X = X.astype(dtype, copy=False)
+        self.dtype = np.dtype(dtype)
+        self.size = self.X.shape[1] + bool(constant)
+        self._squared: Any = None
+
+    def _drop_empty_columns(self, X: Any) -> Any:
+        used = np.zeros(X.shape[1], dtype=bool)
+        used[X.indices] = True
+        if used.all():
+            return X
+        self.kept = np.flatnonzero(used)
+        position = np.cumsum(used, dtype=np.int32) - 1
+        return sparse.csr_array(
+            (X.data, position[X.indices], X.indptr),
+            shape=(X.shape[0], len(self.kept)),
+        )
+
+    def dot(self, w: Array) -> Array:
+        """Return ``[X, c] w``."""
+        if not self.constant:
+            return np.asarray(self.X @ w)
+        return np.asarray(self.X @ w[:-1] + self.constant * w[-1])
+
+    def adjoint(self, r: Array) -> Array:
+        """Return ``[X, c]^T r``."""
+        product = self.X.T @ r
+        if not self.constant:
+            return np.asarray(product)
+        last = np.atleast_1d(self.constant * r.sum(axis=0))[None]
+        return np.concatenate([product, last.reshape(1, *r.shape[1:])]).astype(
+            self.dtype, copy=False
+        )
+
+    def squared_adjoint(self, d: Array) -> Array:
+        """Return ``([X, c] o [X, c])^T d``, the diagonal of ``X^T diag(d) X``."""
+        if self._squared is None:
+            self._squared = self.X.multiply(self.X) if self._sparse else self.X**2
+            if self._sparse:
+                self._squared = sparse.csr_array(self._squared)
+        product = self._squared.T @ d
+        if not self.constant:
+            return np.asarray(product)
+        last = np.asarray(self.constant**2 * d.sum(axis=0)).reshape(1, *d.shape[1:])
+        return np.concatenate([product, last]).astype(self.dtype, copy=False)
+
+    def weighted_gram(self, d: Array) -> Array:
+        """Return ``[X, c]^T diag(d) [X, c]`` as a dense (size, size) matrix."""
+        if self._sparse:
+            scaled = self.X.multiply(d[:, None])
+            gram = (self.X.T @ sparse.csr_array(scaled)).toarray()
+        else:
+            gram = self.X.T @ (self.X * d[:, None])
+        if not self.constant:
+            return np.asarray(gram)
+        edge = self.constant * (self.X.T @ d)
+        corner = self.constant**2 * d.sum()
+        return np.block([[gram, edge[:, None]], [edge[None], np.atleast_2d(corner)]])
+
+    @property
+    def _sparse(self) -> bool:
+        return bool(sparse.issparse(self.X))
+
+    def expand(self, w: Array) -> Array:
+        """Return ``w`` for all columns of X (and the constant), zeros where dropped."""
+        if self.kept is None:
+            return w
+        full = np.zeros((self.n_features + bool(self.constant), *w.shape[1:]), w.dtype)
+        full[self.kept] = w[: len(self.kept)]
+        if self.constant:
+            full[-1] = w[-1]
+        return full
+
+    def reduce(self, w: Array) -> Array:
+        """Return the entries of a full ``w`` that belong to the kept columns."""
+        if self.kept is None:
+            return np.asarray(w, self.dtype)
+        parts = [w[self.kept]] + ([w[-1:]] if self.constant else [])
+        return np.concatenate(parts).astype(self.dtype, copy=False)
+
+
+def raw_outputs(w: Array, X: Any, constant: float) -> Array:
+    """Return ``[X, c] w`` for a full ``w`` and any rows."""
+    if not constant:
+        return np.asarray(X @ w)
+    return np.asarray(X @ w[:-1] + constant * w[-1])
+
+
+def raw_outputs_vjp(X: Any, cotangent: Array, constant: float) -> Array:
+    """Return ``[X, c]^T cotangent``."""
+    product = np.asarray(X.T @ cotangent)
+    if not constant:
+        return product
+    last = np.asarray(constant * cotangent.sum(axis=0))
+    return np.concatenate([product, last.reshape(1, *cotangent.shape[1:])])

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Score and hypergradient of one fold: what an objective calls for each trial.
+
+:class:`FoldHypergradient` is the seam between this folder and whoever evaluates
+trials. It takes the whole estimator (a pipeline too), sets the trial's parameters,
+transforms the fold by the steps before the last (once, where they are not
+searched over), solves the last step to ``tolerance`` and differentiates.
+Everything it returns is a loss: the caller turns it into a score.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+
+from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
+from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution
+from accsmbo.hypergradients._registry import find_inner_problem
+from accsmbo.hypergradients._scoring import check_link, outer_loss
+
+__all__ = ["FoldHypergradient", "FoldResult", "differentiable_names", "last_step"]
+
+TIGHT = 1e-10  # relative gradient that makes scores agree with refits to 1e-6
+MAX_TIGHTENING = 4
+CACHED_PROBLEMS = 4
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What one trial gave on one fold.
+
+    Parameters
+    ----------
+    loss : float
+        Negated score of the validation rows.
+    gradient : dict of str to float
+        ``d loss / d parameter`` for each name asked for, in the parameter's own
+        units; NaN = unknown.
+    error : float
+        Estimate of the error of ``loss`` before its correction.
+    warm_start : dict
+        Arrays to hand to a later call of the same fold.
+    approximate : bool
+        True where the gradient is an approximation by nature.
+    attributes : dict or None
+        Fitted attributes of the last step, where the problem knows them.
+    """
+
+    loss: float
+    gradient: dict[str, Any]
+    error: float
+    warm_start: dict[str, Array]
+    approximate: bool
+    attributes: Mapping[str, Any] | None
+
+
+def last_step(estimator: Any) -> tuple[list[Pipeline], str, Any]:
+    """Return the pipelines of transformers, the name prefix and the last step."""
+    transformers, prefix = [], ""
+    while isinstance(estimator, Pipeline):
+        if len(estimator.steps) > 1:
+            transformers.append(estimator[:-1])
+        name, final = estimator.steps[-1]
+        prefix, estimator = f"{prefix}{name}__", final
+    return transformers, prefix, estimator
+
+
+def differentiable_names(
+    estimator: Any, names: Iterable[str], scoring: Any
+) -> tuple[str, ...]:
+    """Return those of ``names`` that the score can be differentiated by.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the trial's parameters set; pipelines are looked into.
+    names : iterable of str
+        Parameter names as ``set_params`` takes them.
+    scoring : str, scorer, OuterLoss or None
+        The metric.
+
+    Returns
+    -------
+    tuple of str
+        Possibly empty.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the model, one of its settings or the metric rules gradients out.
+    """
+    _, prefix, final = last_step(estimator)
+    known = find_inner_problem(final).hyperparameters(final)
+    outer_loss(scoring, final)
+    return tuple(n for n in names if n.startswith(prefix) and n[len(prefix) :] in known)
+
+
+class FoldHypergradient:
+    """Evaluate trials on one fold with gradients.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Model or pipeline; it is cloned for each trial.
+    X, y : array-like
+        All rows; cut here.
+    train, test : ndarray of int
+        Rows of the fold.
+    names : iterable of str
+        All parameters that trials will set.
+    scoring : str, scorer, OuterLoss or None
+        The metric.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights of all rows for fitting the last step.
+    score_weight : ndarray of shape (n_samples,), default=None
+        Weights of all rows for the metric (as ``cross_val_score``, which passes
+        none unless metadata routing asks for it).
+
+    Notes
+    -----
+    The object pickles without its caches.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        train: Array,
+        test: Array,
+        *,
+        names: Iterable[str],
+        scoring: Any = None,
+        sample_weight: Array | None = None,
+        score_weight: Array | None = None,
+    ) -> None:
+        self.estimator, self.scoring, self.names = estimator, scoring, tuple(names)
+        self.X_train, self.X_test = take_rows(X, train), take_rows(X, test)
+        y = np.asarray(y)
+        self.y_train, self.y_test = y[train], y[test]
+        self.sample_weight = _cut(sample_weight, train)
+        self.score_weight = _cut(score_weight, test)
+        self._transformed: tuple[str, Any] | None = None
+        self._problems: dict[str, tuple[InnerProblem, Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_transformed": None, "_problems": {}}
+
+    def __call__(
+        self,
+        params: Mapping[str, Any],
+        *,
+        tolerance: float | None = None,
+        warm_start: Mapping[str, Array] | None = None,
+    ) -> FoldResult:
+        """Evaluate one trial.
+
+        Parameters
+        ----------
+        params : mapping of str to object
+            The trial's parameters.
+        tolerance : float, default=None
+            Relative accuracy wanted of the loss; None solves tightly. Where the
+            estimate of the error exceeds it, the inner problem is tightened.
+        warm_start : mapping, default=None
+            ``FoldResult.warm_start`` of an earlier trial.
+
+        Returns
+        -------
+        FoldResult
+            Loss, gradient and warm start.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If the model, one of its settings or the metric rules gradients out.
+        """
+        estimator = clone(self.estimator).set_params(**params)
+        known = differentiable_names(estimator, self.names, self.scoring)
+        _, prefix, final = last_step(estimator)
+        _check_values(final, prefix, params)
+        problem, X_test = self._problem(estimator, params, known)
+        found, solution = self._solve(problem, X_test, final, tolerance, warm_start)
+        gradient = {name: np.nan for name in self.names}
+        gradient |= {name: found.gradient[name[len(prefix) :]] for name in known}
+        return FoldResult(
+            found.loss,
+            gradient,
+            found.error,
+            {"w": solution.w, "q": found.adjoint},
+            problem.approximate,
+            problem.fitted_attributes(solution),
+        )
+
+    def fitted_estimator(
+        self, params: Mapping[str, Any], result: FoldResult
+    ) -> Any | None:
+        """Return the estimator of a trial as fitted on this fold, or None.
+
+        It serves further scorers without a second fit; None where the family
+        cannot say what scikit-learn's own attributes would be.
+        """
+        if result.attributes is None:
+            return None
+        estimator = clone(self.estimator).set_params(**params)
+        transformers, prefix, final = last_step(estimator)
+        columns = self.X_train
+        if prefix:
+            fitted, columns, _ = self._transform(estimator, params)
+            steps = [step for pipeline in fitted for step in pipeline.steps]
+            estimator = Pipeline([*steps, (prefix.split("__")[-2], final)])
+        for name, value in result.attributes.items():
+            setattr(final, name, value)
+        if hasattr(columns, "columns"):
+            final.feature_names_in_ = np.asarray(columns.columns, dtype=object)
+        return estimator
+
+    def _solve(
+        self,
+        problem: InnerProblem,
+        X_test: Any,
+        final: Any,
+        tolerance: float | None,
+        warm_start: Mapping[str, Array] | None,
+    ) -> tuple[Hypergradient, Solution]:
+        warm = dict(warm_start or {})
+        loss = outer_loss(self.scoring, final)
+        check_link(loss, problem.link, final)
+        y = _encode(problem, self.y_test)
+        inner_tolerance = TIGHT if tolerance is None else min(3 * tolerance, 0.03)
+        rtol = TIGHT if tolerance is None else min(2 * tolerance**0.5, 1e4 * tolerance)
+        for _ in range(MAX_TIGHTENING):
+            solution = problem.solve(
+                final, tolerance=inner_tolerance, start=warm.get("w")
+            )
+            found = implicit_hypergradient(
+                problem,
+                solution,
+                loss,
+                X_test,
+                y,
+                weight=self.score_weight,
+                tolerance=max(rtol, TIGHT),
+                start=warm.get("q"),
+            )
+            allowed = (tolerance or np.inf) * abs(found.loss)
+            if found.error <= allowed or inner_tolerance <= TIGHT:
+                break
+            warm = {"w": solution.w, "q": found.adjoint}
+            inner_tolerance *= max(0.1, 0.5 * allowed / found.error)
+        return found, solution
+
+    def _problem(
+        self, estimator: Any, params: Mapping[str, Any], known: Iterable[str]
+    ) -> tuple[InnerProblem, Any]:
+        """Return the inner problem of the trial's structure, built once."""
+        known = set(known)
+        key = repr(sorted((n, v) for n, v in params.items() if n not in known))
+        if key not in self._problems:
+            _, X_train, X_test = self._transform(estimator, params)
+            final = last_step(estimator)[2]
+            problem_class = find_inner_problem(final)
+            problem = problem_class(
+                final, _numeric(X_train), self.y_train, self.sample_weight
+            )
+            while len(self._problems) >= CACHED_PROBLEMS:
+                self._problems.pop(next(iter(self._problems)))
+            self._problems[key] = (problem, _numeric(X_test))
+        return self._problems[key]
+
+    def _transform(
+        self, estimator: Any, params: Mapping[str, Any]
+    ) -> tuple[list[Pipeline], Any, Any]:
+        """Return the fitted transformers and both parts, transformed."""
+        transformers, prefix, _ = last_step(estimator)
+        key = repr(sorted((n, v) for n, v in params.items() if n[: len(prefix)] != prefix))
+        if self._transformed is None or self._transformed[0] != key:
+            X_train, X_test = self.X_train, self.X_test
+            for pipeline in transformers:
+                X_train = pipeline.fit_transform(X_train, self.y_train)
+                X_test = pipeline.transform(X_test)
+            self._transformed = (key, (transformers, X_train, X_test))
+        found: tuple[list[Pipeline], Any, Any] = self._transformed[1]
+        return found
+
+
+def take_rows(X: Any, rows: Array) -> Any:
+    """Return the rows of an array, sparse matrix, data frame or list."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
+    return np.asarray(X)[rows]
+
+
+def _cut(weight: Array | None, rows: Array) -> Array | None:
+    return None if weight is None else np.asarray(weight, float)[rows]
+
+
+def _numeric(X: Any) -> Any:
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def _encode(problem: InnerProblem, y: Array) -> Array:
+    """Return class indices for a classifier, floats otherwise."""
+    if problem.classes is None:
+        return np.asarray(y, float)
+    index = np.searchsorted(problem.classes, y)
+    index = np.minimum(index, len(problem.classes) - 1)
+    unseen = problem.classes[index] != y
+    if unseen.any():
+        raise ValueError(
+            f"The validation part of a fold holds the class {y[unseen][0]!r}, which "
+            "its training part lacks. Use a stratified cv with fewer folds."
+        )
+    return index
+
+
+def _check_values(final: Any, prefix: str, params: Mapping[str, Any]) -> None:
+    """Let scikit-learn's own validation speak where the estimator has one."""
+    validate = getattr(final, "_validate_params", None)
+    if validate is not None:
+        validate()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Implicit differentiation of a validation loss by hyperparameters.
+
+    H q = dG/dw                                   one linear solve
+    df/dlam = dG/dlam - q . d2L/(dw dlam)         equation (4.1) of the user guide
+    value = G - q . dL/dw                         second-order accurate at inexact w
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accsmbo.hypergradients._inner_problem import (
+    Array,
+    InnerProblem,
+    Solution,
+    inner,
+)
+from accsmbo.hypergradients._outer_loss import OuterLoss
+
+__all__ = ["Hypergradient", "implicit_hypergradient"]
+
+
+@dataclass(frozen=True)
+class Hypergradient:
+    """Loss of one fold, its gradient and what the next trial may start from.
+
+    Parameters
+    ----------
+    loss : float
+        Validation loss, corrected for the inexact inner solution.
+    gradient : dict of str to float
+        Derivative by name of hyperparameter.
+    error : float
+        Estimate of the error of the uncorrected loss, ``|q . dL/dw|``.
+    adjoint : ndarray
+        q, to start the next linear solve from.
+    """
+
+    loss: float
+    gradient: dict[str, Any]
+    error: float
+    adjoint: Array
+
+
+def implicit_hypergradient(
+    problem: InnerProblem,
+    solution: Solution,
+    loss: OuterLoss,
+    X: Any,
+    y: Array,
+    *,
+    weight: Array | None = None,
+    tolerance: float = 1e-10,
+    start: Array | None = None,
+    log_scale: Iterable[str] = (),
+    values: dict[str, float] | None = None,
+) -> Hypergradient:
+    """Differentiate the validation loss at a solved inner problem.
+
+    Parameters
+    ----------
+    problem : InnerProblem
+        Training part of the fold.
+    solution : Solution
+        What ``problem.solve`` returned.
+    loss : OuterLoss
+        Validation loss.
+    X : {ndarray, sparse matrix} of shape (m, p)
+        Validation rows.
+    y : ndarray of shape (m,) or (m, k)
+        Validation targets, class indices for a classifier.
+    weight : ndarray of shape (m,), default=None
+        Weights of the validation rows.
+    tolerance : float, default=1e-10
+        Relative tolerance of the linear solve.
+    start : ndarray, default=None
+        An earlier q.
+    log_scale : iterable of str, default=()
+        Names whose derivative is wanted by the logarithm; ``d / d log(lam) = lam
+        d / d lam``.
+    values : dict, default=None
+        Values of the names in ``log_scale``.
+
+    Returns
+    -------
+    Hypergradient
+        The loss and its derivatives.
+
+    References
+    ----------
+    Pedregosa, "Hyperparameter optimization with approximate gradient", ICML 2016,
+    equation (3).
+    """
+    raw = problem.outputs(solution, X)
+    value, cotangent = loss(problem.link, raw, y, weight)
+    rhs, direct = problem.outputs_vjp(solution, X, cotangent)
+    q = problem.adjoint(solution, rhs, tolerance=tolerance, start=start)
+    cross = problem.cross_product(solution, q)
+    gradient = {
+        name: np.subtract(direct.get(name, 0.0), cross.get(name, 0.0))[()]
+        for name in {**cross, **direct}
+    }
+    for name in log_scale:
+        gradient[name] = gradient[name] * (values or {})[name]
+    correction = inner(q, solution.residual)
+    return Hypergradient(value - correction, gradient, abs(correction), q)

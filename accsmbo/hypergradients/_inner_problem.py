@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The contract of a differentiable inner problem and the solution it returns.
+
+Notation (all of ``hypergradients``)
+------------------------------------
+X       (n, p)       training rows of one fold; V (m, p) its validation rows
+w       (p,), (p, k) coefficients, the intercept last where there is one
+f       (n,), (n, k) raw outputs, for linear models X w
+L       float        inner objective, a sum over samples plus penalties
+lam                  hyperparameters, in the estimator's own units
+G       float        outer loss on V (smaller is better)
+H       operator     d2L / dw2 at the solution
+q       like w       adjoint: H q = dG/dw
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Array", "InnerProblem", "NotDifferentiableError", "Solution"]
+
+Array = npt.NDArray[Any]
+
+
+class NotDifferentiableError(ValueError):
+    """A model, hyperparameter or metric has no gradient; the message says why."""
+
+
+@dataclass
+class Solution:
+    """An inner problem solved at one value of its hyperparameters.
+
+    Parameters
+    ----------
+    w : ndarray
+        Coefficients in the problem's own shape; what a warm start hands on.
+    residual : ndarray
+        ``dL/dw`` at ``w``, in the shape that ``InnerProblem.adjoint`` returns.
+    state : dict
+        Whatever the problem needs to differentiate at ``w``.
+    """
+
+    w: Array
+    residual: Array
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+class InnerProblem(ABC):
+    """Training part of one fold: ``w(lam) = argmin_w L(w, lam)``.
+
+    Subclass it to make a model differentiable, and announce the subclass with
+    :func:`register_inner_problem`. An instance holds the data of one fold and
+    everything that does not depend on the differentiable hyperparameters; it is
+    solved many times, each time for an estimator that carries their values.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted estimator that carries all settings.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training rows.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Training targets as the user gave them.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights of the training rows.
+
+    Attributes
+    ----------
+    link : {"identity", "exp", "logit", "softmax", "margin"}
+        What turns raw outputs into the estimator's response.
+    approximate : bool
+        True where the gradient is an approximation by nature.
+    classes : ndarray or None
+        Sorted class labels of a classifier.
+    """
+
+    link: str = "identity"
+    approximate: bool = False
+    classes: Array | None = None
+
+    @classmethod
+    @abstractmethod
+    def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
+        """Return the names that ``estimator`` can be differentiated by.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If a setting of the estimator rules gradients out.
+        """
+
+    @abstractmethod
+    def __init__(
+        self, estimator: Any, X: Any, y: Array, sample_weight: Array | None = None
+    ) -> None: ...
+
+    @abstractmethod
+    def solve(
+        self, estimator: Any, *, tolerance: float, start: Array | None = None
+    ) -> Solution:
+        """Minimise L at the hyperparameters of ``estimator``.
+
+        ``tolerance`` bounds the norm of dL/dw relative to its norm at ``w = 0``;
+        ``start`` is the ``w`` of an earlier solution (it may be of any fold).
+        """
+
+    @abstractmethod
+    def outputs(self, solution: Solution, X: Any) -> Array:
+        """Return the raw outputs (m,) or (m, k) for the rows of ``X``."""
+
+    @abstractmethod
+    def outputs_vjp(
+        self, solution: Solution, X: Any, cotangent: Array
+    ) -> tuple[Array, dict[str, float]]:
+        """Return ``J^T cotangent`` and the direct derivatives of the outputs.
+
+        J is the derivative of the outputs by w; the dict holds, by name, the
+        inner product of ``cotangent`` with their partial derivative by a
+        hyperparameter at fixed w (empty for linear models).
+        """
+
+    @abstractmethod
+    def adjoint(
+        self,
+        solution: Solution,
+        rhs: Array,
+        *,
+        tolerance: float,
+        start: Array | None = None,
+    ) -> Array:
+        """Return q with ``H q = rhs`` to the relative tolerance given."""
+
+    @abstractmethod
+    def cross_product(self, solution: Solution, q: Array) -> dict[str, float]:
+        """Return ``q . d2L/(dw dlam)`` by name of hyperparameter."""
+
+    def fitted_attributes(self, solution: Solution) -> Mapping[str, Any] | None:
+        """Return the attributes that make the estimator fitted, or None."""
+        return None
+
+
+def as_vector(value: Array) -> Array:
+    """Return a one-column matrix as a vector, anything else as it is."""
+    return value[:, 0] if value.ndim == 2 and value.shape[1] == 1 else value
+
+
+def inner(a: Array, b: Array) -> float:
+    """Return the sum of ``a * b`` in float64."""
+    return float(np.vdot(np.asarray(a, np.float64), np.asarray(b, np.float64)))

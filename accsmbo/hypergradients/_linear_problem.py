@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Inner problem of every penalised linear model; families fill in loss and penalty.
+
+``L(w) = sum_i s_i loss(y_i, x_i.w) + sum_j (l2_j w_j^2 / 2 + l1_j |w_j|)``;
+the hyperparameters enter through ``l2`` and ``l1`` (and the loss's own).
+"""
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from accsmbo.hypergradients._design import Design, raw_outputs, raw_outputs_vjp
+from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution, inner
+from accsmbo.hypergradients._losses import InnerLoss
+from accsmbo.hypergradients._newton import LinearState, newton_cg
+from accsmbo.hypergradients._proximal import proximal_newton
+
+__all__ = ["LinearProblem", "Penalty"]
+
+SINGLE_PRECISION_TOLERANCE = 3e-5  # float32 reaches about 2e-6 of the first gradient
+
+
+@dataclass
+class Penalty:
+    """Strengths of a linear model's penalties and their derivatives.
+
+    Parameters
+    ----------
+    l2, l1 : float or ndarray broadcastable to the shape of w
+        Strengths of ``w^2 / 2`` and of ``|w|``.
+    d_l2, d_l1 : dict of str to float or ndarray
+        Their derivatives by name of hyperparameter.
+    """
+
+    l2: Any
+    l1: Any = 0.0
+    d_l2: dict[str, Any] = field(default_factory=dict)
+    d_l1: dict[str, Any] = field(default_factory=dict)
+
+
+class LinearProblem(InnerProblem):
+    """Penalised linear model on the training part of one fold.
+
+    A family says what its loss and penalty are (``make_loss``, ``penalty``) and
+    what its constant column holds (``constant``, 0 for none, and
+    ``penalised_constant``); this class solves and differentiates.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Carries the settings.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training rows.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Training targets.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights of the training rows.
+    """
+
+    penalised_constant: bool = False
+
+    def __init__(
+        self, estimator: Any, X: Any, y: Array, sample_weight: Array | None = None
+    ) -> None:
+        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        self.X = X
+        self.constant = self.make_constant(estimator)
+        self.loss = self.make_loss(estimator, np.asarray(y), np.asarray(weight, float))
+        outputs = self.loss.y.shape[1:]
+        self.shape = (X.shape[1] + bool(self.constant), *outputs)
+        self._systems: dict[Any, tuple[Design, InnerLoss, float]] = {}
+
+    def make_constant(self, estimator: Any) -> float:
+        """Return the value of the constant column, 0 for none."""
+        return 1.0 if estimator.fit_intercept else 0.0
+
+    @abstractmethod
+    def make_loss(self, estimator: Any, y: Array, weight: Array) -> InnerLoss:
+        """Return the loss of the encoded targets."""
+
+    @abstractmethod
+    def penalty(self, estimator: Any) -> Penalty:
+        """Return the penalty at the hyperparameters of ``estimator``."""
+
+    def solve(
+        self, estimator: Any, *, tolerance: float, start: Array | None = None
+    ) -> Solution:
+        """Minimise the penalised loss by (proximal) Newton steps."""
+        design, loss, scale = self._system(tolerance, estimator)
+        penalty = self.penalty(estimator)
+        l2, l1 = (self._per_coefficient(v, design) for v in (penalty.l2, penalty.l1))
+        usable = start is not None and start.shape == self.shape
+        w = design.reduce(start) if usable and start is not None else None
+        if w is None or not np.isfinite(w).all():
+            w = np.zeros(l2.shape, design.dtype)
+        options = {"tolerance": tolerance, "scale": scale}
+        if np.any(l1):
+            linear = proximal_newton(design, loss, l2, l1, w, **options)
+        else:
+            linear = newton_cg(design, loss, l2, w, **options)
+        _warn_unless_converged(linear, scale, tolerance)
+        state = {"linear": linear, "penalty": penalty, "design": design, "loss": loss}
+        return Solution(design.expand(linear.w), linear.gradient, state)
+
+    def _system(self, tolerance: float, estimator: Any) -> tuple[Design, InnerLoss, float]:
+        """Return X, the loss and the norm of the first gradient, in one precision."""
+        single = sparse.issparse(self.X) and tolerance >= SINGLE_PRECISION_TOLERANCE
+        dtype = np.float32 if single else np.float64
+        if dtype not in self._systems:
+            design = Design(self.X, self.constant, dtype)
+            self._systems[dtype] = (design, self.loss.with_dtype(dtype), np.nan)
+        design, loss, scale = self._systems[dtype]
+        configured = loss.configured(estimator)
+        if np.isnan(scale) or configured is not loss:
+            slope = configured.slope(np.zeros(loss.y.shape, dtype))
+            scale = float(np.linalg.norm(design.adjoint(slope)))
+            self._systems[dtype] = (design, loss, scale)
+        return design, configured, max(scale, np.finfo(float).tiny)
+
+    def _per_coefficient(self, strength: Any, design: Design) -> Array:
+        """Return a strength for each kept coefficient, the constant's set right."""
+        full = np.empty(self.shape)
+        rows = len(full) - bool(self.constant)
+        values = np.asarray(strength, float)
+        full[:rows] = values
+        if self.constant:
+            full[rows:] = values if self.penalised_constant else 0.0
+        return design.reduce(full)
+
+    def outputs(self, solution: Solution, X: Any) -> Array:
+        """Return ``[X, c] w``."""
+        return raw_outputs(solution.w, X, self.constant)
+
+    def outputs_vjp(
+        self, solution: Solution, X: Any, cotangent: Array
+    ) -> tuple[Array, dict[str, float]]:
+        """Return ``[X, c]^T cotangent``; no hyperparameter enters the outputs."""
+        cotangent = cotangent.astype(solution.w.dtype, copy=False)
+        full = raw_outputs_vjp(X, cotangent, self.constant)
+        return solution.state["design"].reduce(full), {}
+
+    def adjoint(
+        self,
+        solution: Solution,
+        rhs: Array,
+        *,
+        tolerance: float,
+        start: Array | None = None,
+    ) -> Array:
+        """Solve ``H q = rhs`` on the support: one factorisation or one CG solve."""
+        linear: LinearState = solution.state["linear"]
+        if start is not None and start.shape != rhs.shape:
+            start = None
+        return linear.hessian.solve(rhs, rtol=tolerance, start=start)[0]
+
+    def cross_product(self, solution: Solution, q: Array) -> dict[str, float]:
+        """Return ``q . (w o dl2 + sign(w) o dl1)`` and the loss's own terms."""
+        linear: LinearState = solution.state["linear"]
+        penalty, design = solution.state["penalty"], solution.state["design"]
+        result: dict[str, float] = {}
+        for derivatives, direction in (
+            (penalty.d_l2, linear.w),
+            (penalty.d_l1, np.sign(linear.w)),
+        ):
+            for name, derivative in derivatives.items():
+                strength = self._per_coefficient(derivative, design)
+                result[name] = result.get(name, 0.0) + inner(q * strength, direction)
+        own = solution.state["loss"].slope_derivatives(linear.f)
+        for name, slope in own.items():
+            result[name] = result.get(name, 0.0) + inner(design.dot(q), slope)
+        return result
+
+    def fitted_attributes(self, solution: Solution) -> dict[str, Any]:
+        """Return ``coef_`` and ``intercept_`` in scikit-learn's shapes."""
+        w = np.asarray(solution.w, np.float64)
+        rows = len(w) - bool(self.constant)
+        coef, outputs = w[:rows].T, w.shape[1:]
+        intercept: Any = np.zeros(outputs) if outputs else 0.0
+        if self.constant:
+            intercept = self.constant * w[rows]
+        return {
+            "coef_": np.ascontiguousarray(coef),
+            "intercept_": intercept,
+            "n_features_in_": rows,
+            "n_iter_": solution.state["linear"].n_iter,
+        }
+
+
+def _warn_unless_converged(
+    linear: LinearState, scale: float, tolerance: float
+) -> None:
+    reached = float(np.linalg.norm(linear.gradient)) / scale if scale else 0.0
+    if linear.converged or reached <= max(10 * tolerance, 1e-6):
+        return
+    warnings.warn(
+        f"The inner solver stopped at a relative gradient of {reached:.1e} after "
+        f"{linear.n_iter} steps; {tolerance:.1e} was asked for. Scale the features "
+        "or raise the regularisation.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

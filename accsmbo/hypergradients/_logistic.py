@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Logistic regression, binary and multinomial: C and l1_ratio.
+
+``sum_i s_i loss_i + (1 - rho) / (2 C) |w|^2 + rho / C |w|_1``, rho = l1_ratio.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from accsmbo.hypergradients._inner_problem import (
+    Array,
+    NotDifferentiableError,
+    Solution,
+)
+from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
+from accsmbo.hypergradients._losses import InnerLoss, LogisticLoss, SoftmaxLoss
+from accsmbo.hypergradients._registry import register_inner_problem
+from accsmbo.hypergradients._targets import (
+    class_weights,
+    encode_classes,
+    one_hot,
+    signs,
+)
+
+__all__ = ["LogisticRegressionProblem"]
+
+
+class LogisticRegressionProblem(LinearProblem):
+    """Inner problem of :class:`sklearn.linear_model.LogisticRegression`."""
+
+    @classmethod
+    def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
+        """Return C, and l1_ratio where the solver takes any value of it."""
+        strategy = getattr(estimator, "multi_class", "auto")
+        if strategy not in ("auto", "deprecated"):
+            raise NotDifferentiableError(
+                "LogisticRegression has gradients with multi_class='auto' only, "
+                f"got {strategy!r}. Leave multi_class at its default."
+            )
+        if estimator.penalty is None:
+            return ()
+        elastic = estimator.penalty in ("elasticnet", "deprecated")
+        if elastic and estimator.solver == "saga" and estimator.l1_ratio is not None:
+            return ("C", "l1_ratio")
+        return ("C",)
+
+    def make_constant(self, estimator: Any) -> float:
+        """Return 1, or liblinear's ``intercept_scaling``; 0 without intercept."""
+        self.penalised_constant = estimator.solver == "liblinear"
+        if not estimator.fit_intercept:
+            return 0.0
+        scaled = estimator.solver == "liblinear"
+        return float(estimator.intercept_scaling) if scaled else 1.0
+
+    def make_loss(self, estimator: Any, y: Array, weight: Array) -> InnerLoss:
+        """Return the binary or the softmax log loss, classes weighted."""
+        self.classes, index = encode_classes(y)
+        per_class = class_weights(estimator.class_weight, self.classes, y, weight)
+        weight = weight * per_class[index]
+        if len(self.classes) == 2:
+            self.link = "logit"
+            return LogisticLoss(signs(index), weight)
+        if estimator.solver == "liblinear":
+            raise NotDifferentiableError(
+                "LogisticRegression(solver='liblinear') has gradients for two "
+                f"classes only, got {len(self.classes)}. Use solver='lbfgs'."
+            )
+        self.link = "softmax"
+        return SoftmaxLoss(one_hot(index, len(self.classes)), weight)
+
+    def penalty(self, estimator: Any) -> Penalty:
+        """Return both strengths; they vanish at ``C = inf``."""
+        if estimator.penalty is None:
+            return Penalty(0.0)
+        rho, strength = _l1_ratio(estimator), 1 / float(estimator.C)
+        d_l2 = {"C": -(1 - rho) * strength**2, "l1_ratio": -strength}
+        d_l1 = {"C": -rho * strength**2, "l1_ratio": strength}
+        return Penalty((1 - rho) * strength, rho * strength, d_l2, d_l1)
+
+    def fitted_attributes(self, solution: Solution) -> dict[str, Any]:
+        """Return coefficients with one row per class (one row for two classes)."""
+        return classifier_attributes(super().fitted_attributes(solution), self.classes)
+
+
+def classifier_attributes(fitted: dict[str, Any], classes: Any) -> dict[str, Any]:
+    """Return linear attributes in the shapes that classifiers have."""
+    fitted["coef_"] = np.atleast_2d(fitted["coef_"])
+    fitted["intercept_"] = np.atleast_1d(fitted["intercept_"])
+    fitted["n_iter_"] = np.array([fitted["n_iter_"]], dtype=np.int32)
+    return {**fitted, "classes_": classes}
+
+
+def _l1_ratio(estimator: Any) -> float:
+    fixed = {"l2": 0.0, "l1": 1.0}
+    if estimator.penalty in fixed:
+        return fixed[estimator.penalty]
+    return float(estimator.l1_ratio or 0.0)
+
+
+register_inner_problem(LogisticRegression, LogisticRegressionProblem)
