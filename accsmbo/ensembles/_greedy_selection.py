@@ -11,21 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length
 
-from accsmbo._probabilities import PROBABILITY_SLACK, encode_labels
 from accsmbo._validation import check_integer, root_seed
-from accsmbo.ensembles._ensemble_objectives import (
-    AccuracyObjective,
-    CallableObjective,
-    EnsembleObjective,
-    LikelihoodObjective,
-    SquaredErrorObjective,
-)
+from accsmbo.ensembles._ensemble_objective import EnsembleObjective
+from accsmbo.ensembles._objectives import make_objective
 
 __all__ = ["Selection", "SelectionStep", "greedy_selection", "top_k_selection"]
 
-SCORES = ("accuracy", "brier", "nll", "squared_error")
 # Losses this close (relative to 1 or to themselves) differ by rounding only.
 SAME = 1e-12
 
@@ -143,8 +135,8 @@ def greedy_selection(
     --------
     >>> import numpy as np
     >>> from accsmbo.ensembles import greedy_selection
-    >>> predictions = np.array([[[0.9, 0.1], [0.6, 0.4]], [[0.5, 0.5], [0.1, 0.9]]])
-    >>> greedy_selection(predictions, [0, 1], n_members=2, max_rounds=9).weights
+    >>> predictions = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.1, 0.9]]])
+    >>> greedy_selection(predictions, [0, 1], n_members=2, random_state=0).weights
     array([0.5, 0.5])
     """
     check_integer("n_members", n_members, minimum=1)
@@ -154,7 +146,7 @@ def greedy_selection(
     if patience is not None:
         check_integer("patience", patience, minimum=1)
     _check_bounds(n_initial, n_members, max_rounds, bag_fraction)
-    objective, pool, sign = _objective(
+    objective, pool, sign = make_objective(
         predictions, y, score, greater_is_better, labels=labels
     )
     rng = np.random.default_rng(root_seed(random_state))
@@ -213,7 +205,7 @@ def top_k_selection(
         finite.
     """
     check_integer("n_members", n_members, minimum=1)
-    objective, pool, sign = _objective(
+    objective, pool, sign = make_objective(
         predictions, y, score, greater_is_better, labels=labels
     )
     rng = np.random.default_rng(root_seed(random_state))
@@ -332,93 +324,3 @@ def _check_bounds(
         raise ValueError(
             f"bag_fraction must be in (0, 1], got {bag_fraction!r}. 0.5 is usual."
         )
-
-
-def _objective(
-    predictions: Any,
-    y: Any,
-    score: Any,
-    greater_is_better: bool,
-    *,
-    labels: Any,
-) -> tuple[EnsembleObjective, NDArray[np.intp], int]:
-    """Return the objective, the finite members, and the sign of the score."""
-    if not callable(score) and score not in SCORES:
-        raise ValueError(
-            f"score must be one of {list(SCORES)} or a callable, got {score!r}. "
-            "A callable is score(y, averaged_prediction)."
-        )
-    P = _as_float_array(predictions)
-    y = np.asarray(y)
-    check_consistent_length(y, P[0])
-    pool = _finite_members(P)
-    if callable(score):
-        return _callable_objective(P, y, score, greater_is_better, pool)
-    cube = P if P.ndim == 3 else P[:, :, None]
-    if score == "squared_error":
-        target = y.astype(np.float64).reshape(cube.shape[1:])
-        return SquaredErrorObjective(cube, pool, target, mean_outputs=True), pool, 1
-    if P.ndim != 3:
-        raise ValueError(
-            f"score={score!r} needs predictions of shape (n_candidates, n_samples, "
-            f"n_classes), got {P.shape}. Pass score='squared_error' for a regressor."
-        )
-    _check_range(P, pool)
-    codes = encode_labels(y, P.shape[2], labels)
-    if score == "nll":
-        return LikelihoodObjective(P, pool, codes), pool, 1
-    if score == "accuracy":
-        return AccuracyObjective(P, pool, codes), pool, -1
-    return SquaredErrorObjective(P, pool, np.eye(P.shape[2])[codes]), pool, 1
-
-
-def _callable_objective(
-    P: NDArray[Any],
-    y: NDArray[Any],
-    score: Callable[[Any, Any], float],
-    greater_is_better: bool,
-    pool: NDArray[np.intp],
-) -> tuple[EnsembleObjective, NDArray[np.intp], int]:
-    """Wrap a score so that smaller is better, and drop the axis that was added."""
-    sign = -1 if greater_is_better else 1
-    flat = P.ndim == 2
-
-    def loss(mean: NDArray[np.float64]) -> float:
-        return sign * float(score(y, mean[:, 0] if flat else mean))
-
-    cube = P[:, :, None] if flat else P
-    return CallableObjective(cube, pool, loss), pool, sign
-
-
-def _as_float_array(predictions: Any) -> NDArray[Any]:
-    P = np.asarray(predictions)
-    if P.dtype not in (np.float32, np.float64):
-        P = P.astype(np.float64)
-    if P.ndim not in (2, 3) or 0 in P.shape:
-        raise ValueError(
-            "predictions must have shape (n_candidates, n_samples, n_classes) or "
-            f"(n_candidates, n_samples), none of them 0, got {P.shape}. Stack what "
-            "each candidate predicts."
-        )
-    return np.ascontiguousarray(P)
-
-
-def _finite_members(P: NDArray[Any]) -> NDArray[np.intp]:
-    pool = np.flatnonzero([np.isfinite(own).all() for own in P])
-    if len(pool) == 0:
-        raise ValueError(
-            f"predictions must be finite for at least one of the {len(P)} candidates, "
-            "got NaN or infinity in each. Leave out samples without a prediction."
-        )
-    return pool
-
-
-def _check_range(P: NDArray[Any], pool: NDArray[np.intp]) -> None:
-    for member in pool:
-        low, high = P[member].min(), P[member].max()
-        if low < -PROBABILITY_SLACK or high > 1 + PROBABILITY_SLACK:
-            raise ValueError(
-                "predictions must be probabilities in [0, 1], got values from "
-                f"{low!r} to {high!r} in candidate {member}. Pass what predict_proba "
-                "returns, or score='squared_error'."
-            )
