@@ -93,12 +93,12 @@ def encode_labels(y: Any, n_classes: int, labels: Any = None) -> NDArray[np.intp
     return np.asarray(codes, dtype=np.intp)
 
 
-def check_probabilities(p: Any, *, name: str = "y_prob") -> NDArray[Any]:
+def check_probabilities(y_prob: Any, *, name: str = "y_prob") -> NDArray[Any]:
     """Return probabilities as a float array of shape (n_samples, n_classes).
 
     Parameters
     ----------
-    p : array-like of shape (n_samples, n_classes) or (n_samples,)
+    y_prob : array-like of shape (n_samples, n_classes) or (n_samples,)
         Probabilities; one dimension means the second of two classes.
     name : str, default="y_prob"
         Name of the argument, for the messages.
@@ -113,7 +113,7 @@ def check_probabilities(p: Any, *, name: str = "y_prob") -> NDArray[Any]:
     ValueError
         If the shape is wrong, or a value is not in [0, 1].
     """
-    p = np.asarray(p)
+    p: NDArray[Any] = np.asarray(y_prob)
     if p.dtype not in (np.float32, np.float64):
         p = p.astype(np.float64)
     if p.ndim == 1:
@@ -211,7 +211,8 @@ def calibration_bins(
     place = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, n_bins - 1)
 
     def total(values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.bincount(place, weights=values, minlength=n_bins)
+        sums = np.bincount(place, weights=values, minlength=n_bins)
+        return sums.astype(np.float64)
 
     mass = total(weight)
     with np.errstate(invalid="ignore"):

@@ -91,7 +91,7 @@ class AccuracyObjective(EnsembleObjective):
         rival[rows, leader] = -np.inf
         worst = total[rows, leader] + self.low[rows, leader]
         is_open = worst <= rival.max(axis=1) + slack
-        settled = np.count_nonzero(~is_open & (leader == self.codes))
+        settled = int(np.count_nonzero(~is_open & (leader == self.codes)))
         open_ = np.flatnonzero(is_open)
         # Gathering rows costs about as much as three fifths of the work it saves.
         return (open_, settled) if len(open_) < 0.6 * len(rows) else (rows, 0)
@@ -118,12 +118,12 @@ class _RightPredictions:
     def __call__(self, own: NDArray[Any], own_true: NDArray[Any]) -> int:
         true = own_true + self.true_total
         best = self._largest_other(own)
-        right = np.count_nonzero(true > best)
+        right = int(np.count_nonzero(true > best))
         ties = true == best
         if ties.any():
             tied = np.flatnonzero(ties)
             both = self.total[tied] + own[tied]
-            right += np.count_nonzero(both.argmax(axis=1) == self.codes[tied])
+            right += int(np.count_nonzero(both.argmax(axis=1) == self.codes[tied]))
         return right
 
     def _largest_other(self, own: NDArray[Any]) -> NDArray[Any]:
