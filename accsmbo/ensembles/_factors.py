@@ -46,8 +46,9 @@ def factor_initializer(
     if kind is None:
         if n_members > 1:
             raise ValueError(
-                f"factor_init=None needs n_members=1, got n_members={n_members}: without "
-                "rank-one factors all members are equal. Use factor_init='signs'."
+                f"factor_init=None needs n_members=1, got n_members={n_members}: "
+                "without rank-one factors all members are equal. Use "
+                "factor_init='signs'."
             )
         return None
     if kind == "gaussian":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hyper-batch ensemble: members with shared kernels and hyperparameters of their own."""
+"""Hyper-batch ensemble: shared kernels, hyperparameters of each member's own."""
 
 from typing import Any
 

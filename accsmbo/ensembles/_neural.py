@@ -210,9 +210,9 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             unknown = np.setdiff1d(labels, self.classes_)
             if len(unknown):
                 raise ValueError(
-                    f"y has labels {unknown.tolist()} that the first call did not name, "
+                    f"y has labels {unknown.tolist()} that the first call did not name: "
                     f"classes_ is {self.classes_.tolist()}. Pass all labels as "
-                    "`classes` to the first partial_fit, or fit anew without warm_start."
+                    "`classes` to the first partial_fit, or fit without warm_start."
                 )
             return
         if len(labels) < 2:

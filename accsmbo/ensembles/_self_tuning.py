@@ -11,10 +11,11 @@ from accsmbo.ensembles._tuned import BaseTunedEnsemble
 class SelfTuningClassifier(BaseTunedEnsemble):
     """One network that learns its hyperparameters while it trains.
 
-    Its kernels are W + Delta o e(lambda)^T, equation (3) of [1]_, with an embedding e of
-    the hyperparameters lambda. Training steps move the weights for hyperparameters drawn
-    from a distribution; tuning steps move the distribution to lower the cross entropy
-    on held-out data, less its entropy. Predictions use the mean of the distribution.
+    Its kernels are W + Delta o e(lambda)^T, equation (3) of [1]_, with an embedding e
+    of the hyperparameters lambda. Training steps move the weights for hyperparameters
+    drawn from a distribution; tuning steps move the distribution to lower the cross
+    entropy on held-out data, less its entropy. Predictions use the mean of the
+    distribution.
 
     A dense layer with r inputs and s outputs has 2 r s + 2 s parameters, and its
     embedding of m hyperparameters with h units h (m + 1) + 2 s (h + 1).

@@ -72,7 +72,9 @@ def scatter_patches(
     before, after = _margins(kernel_size, padding)
     height, width, channels = shape[-3:]
     margin = before + after
-    padded = np.zeros((*P.shape[:-3], height + margin, width + margin, channels), P.dtype)
+    padded = np.zeros(
+        (*P.shape[:-3], height + margin, width + margin, channels), P.dtype
+    )
     taps = P.reshape(*P.shape[:-1], kernel_size, kernel_size, channels)
     rows, columns = P.shape[-3:-1]
     for i in range(kernel_size):

@@ -31,6 +31,7 @@ from accsmbo.ensembles._layers._convolution import (
 )
 from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
+from accsmbo.ensembles._layers._penalty import LayerPenalty, layer_penalty
 from accsmbo.ensembles._layers._rank_one import add_kernel_gradients, member_kernels
 
 
@@ -127,7 +128,7 @@ class DenseLayer:
                 values[...] = glorot_uniform(rng, values.shape, fan_in, fan_out)
             elif name in ("b", "delta"):
                 values[...] = 0.0
-            elif self.factors is not None:
+            elif name in ("r", "s", "u", "v") and self.factors is not None:
                 values[...] = self.factors.draw(rng, values.shape)
 
     def forward(
@@ -215,6 +216,34 @@ class DenseLayer:
             np.einsum("kbps,kbps->kbs", dZ, cache.P[..., s:], out=de[..., :s])
         np.multiply(summed, params["delta"][:, None], out=de[..., s:])
         return dX, de
+
+    def penalty(
+        self,
+        params: Views,
+        strengths: tuple[np.ndarray, np.ndarray],
+        *,
+        e: np.ndarray | None = None,
+        grads: Views | None = None,
+    ) -> LayerPenalty:
+        """Return the regulariser (12) of kernel and bias; add its gradients.
+
+        Parameters
+        ----------
+        params : dict of str to ndarray
+            Parameters.
+        strengths : tuple of two ndarray of shape (K, b)
+            L2 strengths of the kernel and of the bias, per member and example.
+        e : ndarray of shape (K, b, 2 s) or None
+            Embeddings of kernel and bias, for a tuned layer.
+        grads : dict of str to ndarray or None
+            Gradients that are added to.
+
+        Returns
+        -------
+        LayerPenalty
+            Value and derivatives by embeddings and strengths.
+        """
+        return layer_penalty(self, params, strengths, e=e, grads=grads)
 
     def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
         return X, 1

@@ -83,8 +83,8 @@ def layer_penalty(
     nu, nu_bias = strengths
     s = layer.n_outputs
     e_kernel, e_bias = (None, None) if e is None else (e[..., :s], e[..., s:])
-    kernel = _kernel_columns(layer, params, strength_moments(nu, e_kernel), grads)
-    bias = _bias_columns(params, strength_moments(nu_bias, e_bias), grads)
+    kernel = kernel_columns(layer, params, strength_moments(nu, e_kernel), grads)
+    bias = bias_columns(params, strength_moments(nu_bias, e_bias), grads)
     value = penalty_value(*kernel) + penalty_value(*bias)
     de = None
     if e_kernel is not None and e_bias is not None:
@@ -99,7 +99,7 @@ def layer_penalty(
     )
 
 
-def _bias_columns(
+def bias_columns(
     params: Views, moments: Moments, grads: Views | None
 ) -> tuple[Columns, Moments]:
     b = params["b"]
@@ -114,10 +114,10 @@ def _bias_columns(
     return Columns(b * b, b * delta, delta * delta), moments
 
 
-def _kernel_columns(
+def kernel_columns(
     layer: "DenseLayer", params: Views, moments: Moments, grads: Views | None
 ) -> tuple[Columns, Moments]:
-    factors = _visible_factors(layer, params)
+    factors = visible_factors(layer, params)
     W = params["W"]
     r, s, u, v = factors
     products = [tap_product(W, W)]
@@ -130,7 +130,7 @@ def _kernel_columns(
     if grads is not None:
         _add_kernel_gradients(params, moments, factors, grads)
         if layer.factors is not None and layer.regularize_factors:
-            gradients = _visible_factors(layer, grads)
+            gradients = visible_factors(layer, grads)
             _add_all_factor_gradients(products, moments, factors, gradients)
     return Columns(*columns), moments
 
@@ -164,7 +164,7 @@ def _add_all_factor_gradients(
         add_factor_gradients(products[2], moments.nu_ee, *delta)
 
 
-def _visible_factors(layer: "DenseLayer", values: Views) -> Factors:
+def visible_factors(layer: "DenseLayer", values: Views) -> Factors:
     """Return r, s, u, v as the regulariser sees them: ones where it sees none."""
     if layer.factors is None or not layer.regularize_factors:
         rows = np.ones((layer.n_members, layer.n_inputs), values["W"].dtype)

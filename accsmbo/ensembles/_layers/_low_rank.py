@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Self-tuning dense layer of low rank, equation (15) of appendix E.
+
+Notation
+--------
+K, b, r, s, h  members, examples, inputs, outputs, rank
+G, H           low-rank matrices, (r, h) and (s, h)
+e              embeddings [e | e'] of kernel and bias, (K, b, h + s)
+E              [W_k | G], (K, r, s + h)
+Y              X G, (K, b, h)
+
+    W_k(lam) = W o (r_k s_k^T) + (G o e(lam)^T) H^T
+    b_k(lam) = b_k + delta_k o e'(lam)
+
+The regulariser (12) needs |W_k|^2 + 2 e.q_k + e^T Q e, with q_kj = g_j^T W_k h_j and
+Q = (G^T G) o (H^T H).
+"""
+
+import numpy as np
+
+from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
+from accsmbo.ensembles._layers._linear import DenseLayer, LinearCache
+from accsmbo.ensembles._layers._parameters import ParameterShape, Views
+from accsmbo.ensembles._layers._penalty import (
+    LayerPenalty,
+    bias_columns,
+    kernel_columns,
+    visible_factors,
+)
+from accsmbo.ensembles._layers._rank_one import member_kernels
+from accsmbo.ensembles._layers._regularizer import (
+    embedding_gradient,
+    penalty_value,
+    strength_gradient,
+    strength_moments,
+)
+
+
+class LowRankDenseLayer(DenseLayer):
+    """Dense layer whose kernel moves with the hyperparameters in rank h, (15).
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        Number of inputs r and outputs s.
+    rank : int
+        Rank h.
+    n_members : int, default=1
+        Number of members K.
+    factors : FactorInitializer or None, default=None
+        How the rank-one factors of W start; None for a layer without, K = 1.
+    regularize_factors : bool, default=True
+        Whether the regulariser sees W_k or the shared W.
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        *,
+        rank: int,
+        n_members: int = 1,
+        factors: FactorInitializer | None = None,
+        regularize_factors: bool = True,
+    ) -> None:
+        super().__init__(
+            n_inputs,
+            n_outputs,
+            n_members=n_members,
+            factors=factors,
+            regularize_factors=regularize_factors,
+        )
+        self.rank = rank
+
+    @property
+    def n_embedded(self) -> int:
+        """Length of the embedding of one example: e and e'."""
+        return self.rank + self.n_outputs
+
+    def parameter_shapes(self) -> dict[str, ParameterShape]:
+        """Return the shape of each parameter by name."""
+        return {
+            **super().parameter_shapes(),
+            "delta": ParameterShape((self.n_members, self.n_outputs)),
+            "G": ParameterShape((self.n_inputs, self.rank)),
+            "H": ParameterShape((self.n_outputs, self.rank)),
+        }
+
+    def initialize(self, params: Views, rng: np.random.Generator) -> None:
+        """Fill the parameters: Glorot matrices, zero biases, factors as asked."""
+        super().initialize(params, rng)
+        for name in ("G", "H"):
+            values = params[name]
+            values[...] = glorot_uniform(rng, values.shape, *values.shape)
+
+    def forward(
+        self, params: Views, X: np.ndarray, e: np.ndarray | None = None
+    ) -> tuple[np.ndarray, LinearCache]:
+        """Return the outputs of all members and the cache for `backward`.
+
+        Parameters
+        ----------
+        params : dict of str to ndarray
+            Parameters.
+        X : ndarray of shape (K or 1, b, r)
+            Inputs; a first axis of length 1 is shared by the members.
+        e : ndarray of shape (K, b, h + s)
+            Embeddings of kernel and bias.
+
+        Returns
+        -------
+        Z : ndarray of shape (K, b, s)
+            Outputs.
+        cache : LinearCache
+            Intermediate results.
+        """
+        if e is None:
+            raise ValueError("e must be given: a low-rank layer is always tuned.")
+        s, h = self.n_outputs, self.rank
+        E = np.empty((self.n_members, self.n_inputs, s + h), params["W"].dtype)
+        factors = self._factors(params, "r", "s")
+        member_kernels(params["W"], *factors, out=E[:, None, :, :s])
+        E[..., s:] = params["G"]
+        P = X @ E
+        Z = (P[..., s:] * e[..., :h]) @ params["H"].T
+        Z += P[..., :s]
+        Z += params["b"][:, None] + params["delta"][:, None] * e[..., h:]
+        return Z, LinearCache(X, E, P, e, X.shape)
+
+    def backward(
+        self,
+        params: Views,
+        cache: LinearCache,
+        dZ: np.ndarray,
+        *,
+        grads: Views | None = None,
+        needs_input: bool = True,
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Propagate a gradient back; add the parameters' gradients to `grads`.
+
+        Parameters, returns and shapes are those of `DenseLayer.backward`.
+        """
+        assert cache.e is not None
+        s, h = self.n_outputs, self.rank
+        e, Y = cache.e[..., :h], cache.P[..., s:]
+        dYe = dZ @ params["H"]
+        dP = np.concatenate([dZ, dYe * e], axis=-1)
+        de = np.concatenate([dYe * Y, dZ * params["delta"][:, None]], axis=-1)
+        if grads is not None:
+            G = cache.A.swapaxes(1, 2) @ dP
+            self._pull_back(params, G[:, None, :, :s], grads, ("W", "r", "s"))
+            grads["G"] += G[..., s:].sum(axis=0)
+            grads["H"] += (dZ.swapaxes(1, 2) @ (Y * e)).sum(axis=0)
+            grads["b"] += dZ.sum(axis=1)
+            grads["delta"] += (dZ * cache.e[..., h:]).sum(axis=1)
+        dX = self._inputs(dP @ cache.E.swapaxes(1, 2), cache) if needs_input else None
+        return dX, de
+
+    def penalty(
+        self,
+        params: Views,
+        strengths: tuple[np.ndarray, np.ndarray],
+        *,
+        e: np.ndarray | None = None,
+        grads: Views | None = None,
+    ) -> LayerPenalty:
+        """Return the regulariser (12); arguments as in `DenseLayer.penalty`."""
+        if e is None:
+            raise ValueError("e must be given: a low-rank layer is always tuned.")
+        nu, nu_bias = strengths
+        e_kernel, e_bias = e[..., : self.rank], e[..., self.rank :]
+        base = kernel_columns(self, params, strength_moments(nu, None), grads)
+        bias = bias_columns(params, strength_moments(nu_bias, e_bias), grads)
+        q, Q = self._quadratic(params)
+        slope = q[:, None] + e_kernel @ Q
+        weighted = e_kernel * (nu / nu.size)[..., None]
+        if grads is not None:
+            second = (weighted.swapaxes(1, 2) @ e_kernel).sum(axis=0)
+            self._add_quadratic(params, weighted.sum(axis=1), second, grads)
+        by_nu = ((slope + q[:, None]) * e_kernel).sum(axis=-1) / nu.size
+        value = penalty_value(*base) + penalty_value(*bias) + float((by_nu * nu).sum())
+        by_e = 2.0 * slope * (nu / nu.size)[..., None]
+        by_e_bias = embedding_gradient(nu_bias, e_bias, bias[0])
+        return LayerPenalty(
+            value,
+            np.concatenate([by_e, by_e_bias], axis=-1),
+            by_nu + strength_gradient(nu, None, base[0]),
+            strength_gradient(nu_bias, e_bias, bias[0]),
+        )
+
+    def _quadratic(self, params: Views) -> tuple[np.ndarray, np.ndarray]:
+        """Return q_k, of shape (K, h), and Q, of shape (h, h)."""
+        W, G, H = params["W"][0], params["G"], params["H"]
+        r, s, _, _ = visible_factors(self, params)
+        q = np.stack(
+            [
+                ((W.T @ (r_k[:, None] * G)) * (s_k[:, None] * H)).sum(axis=0)
+                for r_k, s_k in zip(r, s, strict=True)
+            ]
+        )
+        return q, (G.T @ G) * (H.T @ H)
+
+    def _add_quadratic(
+        self, params: Views, first: np.ndarray, second: np.ndarray, grads: Views
+    ) -> None:
+        """Add the gradients of 2 sum_k first_k.q_k + sum(second o Q)."""
+        W, G, H = params["W"][0], params["G"], params["H"]
+        grads["G"] += 2.0 * G @ (second * (H.T @ H))
+        grads["H"] += 2.0 * H @ (second * (G.T @ G))
+        r, s, _, _ = visible_factors(self, params)
+        regularized = self.factors is not None and self.regularize_factors
+        for k, (r_k, s_k) in enumerate(zip(r, s, strict=True)):
+            weight = 2.0 * first[k]
+            rows, columns = r_k[:, None] * G, s_k[:, None] * H
+            WH, WG = (W @ columns) * weight, (W.T @ rows) * weight
+            grads["W"][0] += (rows * weight) @ columns.T
+            grads["G"] += r_k[:, None] * WH
+            grads["H"] += s_k[:, None] * WG
+            if regularized:
+                grads["r"][k] += (G * WH).sum(axis=1)
+                grads["s"][k] += (H * WG).sum(axis=1)
