@@ -8,6 +8,7 @@ from accsmbo.hypergradients._fold import (
     FoldResult,
     differentiable_names,
 )
+from accsmbo.hypergradients._gaussian_process import GaussianProcessProblem
 from accsmbo.hypergradients._generalized_linear import GeneralizedLinearProblem
 from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
 from accsmbo.hypergradients._inner_problem import (
@@ -15,9 +16,14 @@ from accsmbo.hypergradients._inner_problem import (
     NotDifferentiableError,
     Solution,
 )
+from accsmbo.hypergradients._kernel_ridge import KernelRidgeProblem
+from accsmbo.hypergradients._kernel_svm import SVCProblem, SVRProblem
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
 from accsmbo.hypergradients._linear_svm import LinearSVCProblem, LinearSVRProblem
 from accsmbo.hypergradients._logistic import LogisticRegressionProblem
+from accsmbo.hypergradients._multilayer_perceptron import (
+    MultilayerPerceptronProblem,
+)
 from accsmbo.hypergradients._outer_loss import OuterLoss
 from accsmbo.hypergradients._registry import (
     find_inner_problem,
@@ -30,18 +36,23 @@ __all__ = [
     "ElasticNetProblem",
     "FoldHypergradient",
     "FoldResult",
+    "GaussianProcessProblem",
     "GeneralizedLinearProblem",
     "Hypergradient",
     "InnerProblem",
+    "KernelRidgeProblem",
     "LinearProblem",
     "LinearSVCProblem",
     "LinearSVRProblem",
     "LogisticRegressionProblem",
+    "MultilayerPerceptronProblem",
     "NotDifferentiableError",
     "OuterLoss",
     "Penalty",
     "RidgeClassifierProblem",
     "RidgeProblem",
+    "SVCProblem",
+    "SVRProblem",
     "Solution",
     "differentiable_names",
     "find_inner_problem",

@@ -32,7 +32,7 @@ class Hypergradient:
     loss : float
         Validation loss, corrected for the inexact inner solution.
     gradient : dict of str to float
-        Derivative by name of hyperparameter.
+        Derivative by name of hyperparameter; NaN where it could not be had.
     error : float
         Estimate of the error of the uncorrected loss, ``|q . dL/dw|``.
     adjoint : ndarray
@@ -106,4 +106,6 @@ def implicit_hypergradient(
     for name in log_scale:
         gradient[name] = gradient[name] * (values or {})[name]
     correction = inner(q, solution.residual)
+    if not np.isfinite(correction):  # no adjoint: the loss stands, uncorrected
+        correction = 0.0
     return Hypergradient(value - correction, gradient, abs(correction), q)

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Multi-layer perceptrons: alpha, approximately.
+
+``L = sum_i s_i loss_i + kappa alpha |W|^2 / 2``; kappa is 1 for lbfgs, and samples over
+batch size for the stochastic solvers, which add the whole penalty to each batch.
+
+a_0 = X, z_l = a_l W_l + b_l, a_(l+1) = activation(z_l); the last z are the outputs.
+R{.} is the derivative along a direction v of all weights (Pearlmutter 1994).
+"""
+
+import inspect
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import clone, is_classifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+from accsmbo.hypergradients._conjugate_gradient import conjugate_gradient
+from accsmbo.hypergradients._inner_problem import (
+    Array,
+    InnerProblem,
+    NotDifferentiableError,
+    Solution,
+    inner,
+)
+from accsmbo.hypergradients._registry import register_inner_problem
+from accsmbo.hypergradients._targets import encode_classes, one_hot
+
+__all__ = ["MultilayerPerceptronProblem"]
+
+DAMPING = 1e-6  # of the largest curvature met; keeps flat directions in check
+MAX_PRODUCTS = 300
+
+
+class MultilayerPerceptronProblem(InnerProblem):
+    """Inner problem of scikit-learn's multi-layer perceptrons.
+
+    The estimator is fitted by its own solver, so the score is exactly its own. The
+    gradient is that of the local minimum the fit would reach if it went on: for
+    ``solver="lbfgs"`` with a smooth activation and a fit that converged it agrees with
+    differences of refits from that minimum to 1 %. After a fit stopped early, or with
+    relu, only its sign is to be relied on. Where the Hessian has negative
+    curvature, the Gauss-Newton matrix takes its place.
+
+    Parameters
+    ----------
+    estimator : MLPClassifier or MLPRegressor
+        Carries the settings.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training rows.
+    y : ndarray of shape (n_samples,)
+        Training targets.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights of the training rows (scikit-learn >= 1.7).
+    """
+
+    approximate = True
+
+    @classmethod
+    def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
+        """Return alpha."""
+        if getattr(estimator, "loss", "squared_error") not in (
+            "squared_error",
+            "log_loss",
+        ):
+            raise NotDifferentiableError(
+                "MLPRegressor has gradients with loss='squared_error' only, got "
+                f"{estimator.loss!r}. Use the squared error."
+            )
+        return ("alpha",)
+
+    def __init__(
+        self, estimator: Any, X: Any, y: Array, sample_weight: Array | None = None
+    ) -> None:
+        self.X, self.y, self.sample_weight = X, y, sample_weight
+        weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        self.weight = weight[:, None]
+        if not is_classifier(estimator):
+            self.target = np.asarray(y, float).reshape(len(y), -1)
+        else:
+            self.classes, index = encode_classes(y)
+            many = len(self.classes) > 2
+            self.link = "softmax" if many else "logit"
+            self.target = (
+                one_hot(index, len(self.classes)) if many else index[:, None] * 1.0
+            )
+
+    def solve(
+        self, estimator: Any, *, tolerance: float, start: Array | None = None
+    ) -> Solution:
+        """Fit the estimator by its own solver."""
+        fitted = clone(estimator)
+        extra = {}
+        if self.sample_weight is not None:
+            if "sample_weight" not in inspect.signature(fitted.fit).parameters:
+                raise ValueError(
+                    f"{type(estimator).__name__} takes sample_weight from "
+                    "scikit-learn 1.7 on. Upgrade it or leave sample_weight out."
+                )
+            extra["sample_weight"] = self.sample_weight
+        fitted.fit(self.X, self.y, **extra)
+        network = _Network(fitted)
+        state = {"network": network, "kappa": self._penalty_factor(estimator)}
+        state["strength"] = state["kappa"] * float(estimator.alpha)
+        state["forward"] = network.forward(self.X)
+        state["fitted"] = fitted
+        w = network.pack(network.weights, network.biases)
+        gradient = network.backward(
+            state["forward"], self._slope(state["forward"][-1])
+        ) + state["strength"] * network.penalised(w)
+        return Solution(w, gradient, state)
+
+    def _penalty_factor(self, estimator: Any) -> float:
+        if estimator.solver == "lbfgs":
+            return 1.0
+        n = self.X.shape[0]
+        batch = estimator.batch_size
+        return n / float(min(200, n) if batch == "auto" else min(batch, n))
+
+    def _response(self, f: Array) -> Array:
+        if self.link == "softmax":
+            return np.asarray(softmax(f, axis=1))
+        return np.asarray(expit(f)) if self.link == "logit" else f
+
+    def _slope(self, f: Array) -> Array:
+        return np.asarray(self.weight * (self._response(f) - self.target))
+
+    def _bend(self, f: Array, u: Array) -> Array:
+        """Return the second derivative of the loss by the outputs, times u."""
+        p = self._response(f)
+        if self.link == "softmax":
+            return np.asarray(
+                self.weight * p * (u - (p * u).sum(axis=1, keepdims=True))
+            )
+        return np.asarray(self.weight * (p * (1 - p) if self.link == "logit" else 1) * u)
+
+    def outputs(self, solution: Solution, X: Any) -> Array:
+        """Return the values before the output activation."""
+        forward = solution.state["network"].forward(X)
+        solution.state["validation"] = forward
+        f: Array = forward[-1]
+        return f[:, 0] if f.shape[1] == 1 else f
+
+    def outputs_vjp(
+        self, solution: Solution, X: Any, cotangent: Array
+    ) -> tuple[Array, dict[str, float]]:
+        """Back-propagate the cotangent through the validation rows."""
+        forward = solution.state["validation"]
+        cotangent = cotangent.reshape(len(cotangent), -1)
+        return solution.state["network"].backward(forward, cotangent), {}
+
+    def adjoint(
+        self,
+        solution: Solution,
+        rhs: Array,
+        *,
+        tolerance: float,
+        start: Array | None = None,
+    ) -> Array:
+        """Solve the damped system by CG, with Gauss-Newton as the way out."""
+        for gauss_newton in (False, True):
+            product = self._product(solution.state, gauss_newton=gauss_newton)
+            largest = _largest_curvature(product, rhs)
+            damping = DAMPING * largest
+
+            def damped(
+                v: Array, product: Any = product, damping: float = damping
+            ) -> tuple[Array, Array]:
+                image = product(v) + damping * v
+                return image, image
+
+            q, _, residual = conjugate_gradient(
+                damped,
+                rhs,
+                preconditioner=np.ones_like(rhs),
+                rtol=max(tolerance, 1e-6),
+                max_iter=MAX_PRODUCTS,
+            )
+            if inner(q, rhs) > 0 and residual < 0.1:
+                break
+        return q
+
+    def _product(self, state: dict[str, Any], *, gauss_newton: bool) -> Any:
+        network, forward = state["network"], state["forward"]
+        slope = None if gauss_newton else self._slope(forward[-1])
+
+        def product(v: Array) -> Array:
+            tangents = network.tangents(forward, v)
+            bent = self._bend(forward[-1], tangents[-1])
+            result = network.backward(forward, bent, slope, tangents, v)
+            return np.asarray(result + state["strength"] * network.penalised(v))
+
+        return product
+
+    def cross_product(self, solution: Solution, q: Array) -> dict[str, float]:
+        """Return ``kappa q . W`` (the biases are not penalised)."""
+        state = solution.state
+        penalised = state["network"].penalised(solution.w)
+        return {"alpha": state["kappa"] * inner(q, penalised)}
+
+    def fitted_attributes(self, solution: Solution) -> dict[str, Any]:
+        """Return all attributes of the fitted network."""
+        fitted = solution.state["fitted"]
+        own = set(fitted.get_params())
+        return {k: v for k, v in vars(fitted).items() if k not in own}
+
+
+class _Network:
+    """Forward, backward and tangent passes over the layers of a fitted network."""
+
+    def __init__(self, fitted: Any) -> None:
+        self.weights, self.biases = fitted.coefs_, fitted.intercepts_
+        self.activation = fitted.activation
+
+    def pack(self, weights: list[Array], biases: list[Array]) -> Array:
+        return np.concatenate([a.ravel() for a in (*weights, *biases)])
+
+    def unpack(self, v: Array) -> tuple[list[Array], list[Array]]:
+        result, position = [], 0
+        for array in (*self.weights, *self.biases):
+            result.append(v[position : position + array.size].reshape(array.shape))
+            position += array.size
+        return result[: len(self.weights)], result[len(self.weights) :]
+
+    def penalised(self, v: Array) -> Array:
+        """Return v with the biases' entries set to zero."""
+        size = sum(W.size for W in self.weights)
+        return np.where(np.arange(len(v)) < size, v, 0.0)
+
+    def forward(self, X: Any) -> list[Array]:
+        """Return a_0, ..., a_(L-1) and the outputs."""
+        layers = [X]
+        for depth, (W, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+            z = layers[-1] @ W + b
+            last = depth == len(self.weights) - 1
+            layers.append(z if last else _ACTIVATIONS[self.activation](z))
+        return layers
+
+    def tangents(self, forward: list[Array], v: Array) -> list[Array]:
+        """Return R{a_1}, ..., R{outputs} along v."""
+        V, c = self.unpack(v)
+        result: list[Array] = []
+        for depth, W in enumerate(self.weights):
+            Rz = forward[depth] @ V[depth] + c[depth]
+            if depth:
+                Rz = Rz + result[-1] @ W
+            if depth < len(self.weights) - 1:
+                Rz = Rz * self._first(forward[depth + 1])
+            result.append(Rz)
+        return result
+
+    def _first(self, a: Array) -> Array:
+        """Return the derivative of the activation in terms of its value."""
+        return _DERIVATIVES[self.activation](a)[0]
+
+    def _second(self, a: Array) -> Array:
+        return _DERIVATIVES[self.activation](a)[1]
+
+    def backward(
+        self,
+        forward: list[Array],
+        delta: Array,
+        slope: Array | None = None,
+        tangents: list[Array] | None = None,
+        v: Array | None = None,
+    ) -> Array:
+        """Return ``J^T delta``; with the last three, R{back-propagation} along v.
+
+        ``delta`` is then R{slope}, and ``slope`` the derivative of the loss by the
+        outputs, propagated beside it.
+        """
+        dW, db = [], []
+        V = None if v is None else self.unpack(v)[0]
+        for depth in range(len(self.weights) - 1, -1, -1):
+            a, W = forward[depth], self.weights[depth]
+            gradient = a.T @ delta
+            if slope is not None and depth and tangents is not None:
+                gradient = gradient + tangents[depth - 1].T @ slope
+            dW.append(np.asarray(gradient))
+            db.append(delta.sum(axis=0))
+            if not depth:
+                break
+            first = self._first(a)
+            back = delta @ W.T
+            if slope is not None and tangents is not None and V is not None:
+                through = slope @ W.T
+                Rz = np.divide(
+                    tangents[depth - 1], first, out=np.zeros_like(a), where=first != 0
+                )
+                delta = (back + slope @ V[depth].T) * first
+                delta = delta + through * self._second(a) * Rz
+                slope = through * first
+            else:
+                delta = back * first
+        return self.pack(dW[::-1], db[::-1])
+
+
+def _largest_curvature(product: Any, start: Array) -> float:
+    v = start / np.linalg.norm(start)
+    value = 1.0
+    for _ in range(8):
+        image = product(v)
+        value = float(np.linalg.norm(image))
+        if value == 0:
+            return 1.0
+        v = image / value
+    return value
+
+
+_ACTIVATIONS: dict[str, Any] = {
+    "identity": lambda z: z,
+    "logistic": expit,
+    "tanh": np.tanh,
+    "relu": lambda z: np.maximum(z, 0),
+}
+# First and second derivative of the activation by z, from its value a
+_DERIVATIVES: dict[str, Any] = {
+    "identity": lambda a: (np.ones_like(a), np.zeros_like(a)),
+    "logistic": lambda a: (a * (1 - a), a * (1 - a) * (1 - 2 * a)),
+    "tanh": lambda a: (1 - a**2, -2 * a * (1 - a**2)),
+    "relu": lambda a: ((a > 0) * 1.0, np.zeros_like(a)),
+}
+
+for _network in (MLPClassifier, MLPRegressor):
+    register_inner_problem(_network, MultilayerPerceptronProblem)
