@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scikit-learn's estimator checks on every search class."""
+
+import inspect
+
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import Pipeline
+from sklearn.utils.estimator_checks import (
+    check_dataframe_column_names_consistency,
+    check_param_validation,
+    parametrize_with_checks,
+)
+
+from tests._searches import SEARCHES, make_search
+
+
+def pca_pipeline(estimator):
+    return Pipeline([("pca", PCA()), ("estimator", estimator)])
+
+
+# As scikit-learn tests its own searches.
+ESTIMATORS_AND_SPACES = [
+    (Ridge(), {"alpha": [0.1, 1.0]}),
+    (LogisticRegression(), {"C": [0.1, 1.0]}),
+    (pca_pipeline(Ridge()), {"estimator__alpha": [0.1, 1.0]}),
+    (pca_pipeline(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),
+]
+
+
+def instances(**kwargs):
+    """Four instances of each class; `n_iter` above the size: the whole grid."""
+    return [
+        make_search(
+            cls, clone(estimator), space, cv=2, error_score="raise", n_iter=2, **kwargs
+        )
+        for cls in SEARCHES
+        for estimator, space in ESTIMATORS_AND_SPACES
+    ]
+
+
+def expected_failed_checks(search):
+    """Those that scikit-learn lists for its own searches, where they do fail."""
+    if isinstance(search.estimator, LogisticRegression | Pipeline):
+        return {}
+    return {"check_supervised_y_2d": "the DataConversionWarning is not caught"}
+
+
+@parametrize_with_checks(
+    instances(), expected_failed_checks=expected_failed_checks, xfail_strict=True
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_parameters_are_validated(cls):
+    search = make_search(cls, Ridge(), {"alpha": [0.1, 1.0]}, cv=2, n_iter=2)
+    check_param_validation(cls.__name__, search)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_every_parameter_has_a_constraint(cls):
+    names = set(inspect.signature(cls).parameters)
+    assert names == set(cls._parameter_constraints)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+@pytest.mark.parametrize(("estimator", "space"), ESTIMATORS_AND_SPACES[:2])
+def test_dataframe_column_names_are_kept(cls, estimator, space):
+    search = make_search(cls, clone(estimator), space, cv=2, n_iter=2)
+    check_dataframe_column_names_consistency(cls.__name__, search)
