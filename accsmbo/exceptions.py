@@ -4,17 +4,12 @@
 __all__ = [
     "SearchInterruptedWarning",
     "SpaceExhausted",
-    "SpaceExhaustedWarning",
     "SurrogateFailedWarning",
 ]
 
 
 class SpaceExhausted(Exception):
     """Raised by ``ask`` when every point of a finite space has been asked."""
-
-
-class SpaceExhaustedWarning(UserWarning):
-    """A finite space was used up before the budget was."""
 
 
 class SearchInterruptedWarning(UserWarning):

@@ -19,7 +19,7 @@ from accsmbo._dimensions import (
 )
 from accsmbo._validation import closest_names
 
-__all__ = ["Categorical", "Integer", "Real", "Space", "Subspace"]
+__all__ = ["Categorical", "Dimension", "Integer", "Real", "Space", "Subspace"]
 
 FloatArray = NDArray[np.float64]
 
@@ -52,6 +52,8 @@ class Subspace:
         Number of distinct values; 0 for continuous dimensions.
     size : int or float
         Number of distinct points, infinity where a dimension is continuous.
+    grid_size : int or float
+        Length of :meth:`grid`: above ``size`` where choices are listed twice.
     """
 
     def __init__(self, dimensions: Mapping[str, Dimension]) -> None:
@@ -66,6 +68,13 @@ class Subspace:
             if (self.levels == 0).any()
             else math.prod(int(k) for k in self.levels)
         )
+
+    @property
+    def grid_size(self) -> float:
+        """Length of :meth:`grid`, infinity where a dimension is continuous."""
+        if math.isinf(self.size):
+            return math.inf
+        return math.prod(d.grid_size for d in self.dimensions.values())
 
     def snap(self, U: ArrayLike) -> FloatArray:
         """Return canonical points.
@@ -134,7 +143,23 @@ class Subspace:
                     f"params[{name!r}] must be a value of {dimension!r}, got "
                     f"{params[name]!r}. Change the value or the space."
                 ) from error
-        return np.array([point[name] for name in self.names], dtype=float)
+        return self.modelled(list(point.values()))
+
+    def modelled(self, coordinates: Sequence[float]) -> FloatArray:
+        """Return the point that some coordinates of all dimensions are in the cube.
+
+        Parameters
+        ----------
+        coordinates : sequence of float of length len(dimensions)
+            One for each dimension, constants included.
+
+        Returns
+        -------
+        ndarray of shape (n_dims,)
+            Those of the modelled dimensions.
+        """
+        by_name = zip(self.dimensions.values(), coordinates, strict=True)
+        return np.array([u for d, u in by_name if d.n_levels != 1], dtype=float)
 
     def _check_names(self, params: Mapping[str, Any]) -> None:
         for name in params:
@@ -217,6 +242,8 @@ class Space:
         lists, tuples, ranges, one-dimensional arrays and pandas Series, which are
         choices, never a range (all-number choices are ordered for the model). A list
         of dicts holds alternatives; each is given the same share of the trials.
+    allow_empty : bool, default=False
+        Accept dicts that name no parameter: one point, the defaults.
 
     Attributes
     ----------
@@ -224,6 +251,8 @@ class Space:
         One for each dict.
     size : int or float
         Number of distinct points, infinity where one is continuous.
+    grid_size : int or float
+        Length of :meth:`grid`: above ``size`` where choices are listed twice.
 
     Raises
     ------
@@ -241,17 +270,27 @@ class Space:
     {'C': 1.0, 'depth': 1}
     """
 
-    def __init__(self, spec: Any) -> None:
+    def __init__(self, spec: Any, *, allow_empty: bool = False) -> None:
         self.subspaces: tuple[Subspace, ...] = (
             spec.subspaces
             if isinstance(spec, Space)
             else tuple(_parse_subspace(d) for d in _alternatives(spec))
         )
+        if not self.names and not (allow_empty and self.subspaces):
+            raise ValueError(
+                f"the search space must name at least one parameter, got {spec!r}. "
+                "Add one, for example {'C': Real(1e-3, 1e3, log=True)}."
+            )
 
     @property
     def size(self) -> float:
         """Number of distinct points, infinity where a dimension is continuous."""
         return sum(subspace.size for subspace in self.subspaces)
+
+    @property
+    def grid_size(self) -> float:
+        """Length of :meth:`grid`, infinity where a dimension is continuous."""
+        return sum(subspace.grid_size for subspace in self.subspaces)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -317,11 +356,6 @@ def _alternatives(spec: Any) -> Sequence[Mapping[str, Any]]:
             f"distribution or list of choices), got {spec!r} (of type "
             f"{type(spec).__name__}). Write it as {{'name': choices}}."
         )
-    if not alternatives or not all(alternatives):
-        raise ValueError(
-            "the search space must name at least one parameter, got "
-            f"{spec!r}. Add one, for example {{'C': Real(1e-3, 1e3, log=True)}}."
-        )
     return alternatives
 
 
@@ -355,14 +389,15 @@ def _parse_dimension(name: str, value: Any) -> Dimension:
         value = value.tolist()
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         raise TypeError(
-            f"Parameter {name!r} needs to be a distribution, a dimension, a list or a "
-            f"numpy array, but got {value!r} (of type {type(value).__name__}) instead. "
-            f"Single values need to be wrapped in a list with one element: [{value!r}]."
+            f"Parameter grid for parameter {name!r} needs to be a list or a numpy "
+            f"array, but got {value!r} (of type {type(value).__name__}) instead. Single "
+            "values need to be wrapped in a list with one element. Write "
+            f"[{value!r}], or give a distribution or dimension."
         )
     if len(value) == 0:
         raise ValueError(
-            f"Parameter {name!r} needs a non-empty sequence, got: {value!r}. List the "
-            "values to try, or leave the parameter out."
+            f"Parameter grid for parameter {name!r} need to be a non-empty sequence, "
+            f"got: {value!r}. List the values to try, or leave the parameter out."
         )
     return _choices(value)
 

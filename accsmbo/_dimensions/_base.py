@@ -51,6 +51,11 @@ class Dimension:
         """Return the sorted canonical coordinates of a discrete dimension."""
         return np.sort([self.to_unit(v) for v in self.values()])
 
+    @property
+    def grid_size(self) -> int:
+        """Length of :meth:`values` of a discrete dimension."""
+        return self.n_levels
+
     def derivative(self, value: Any) -> float:
         """Return d value / d u at ``value`` (continuous dimensions only)."""
         raise TypeError(f"{self!r} has no derivative: it is discrete.")

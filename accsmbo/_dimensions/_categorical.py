@@ -20,8 +20,8 @@ class Categorical(Dimension):
     Parameters
     ----------
     choices : sequence
-        The objects; repeated ones count once. They reach the estimator as they are
-        (NumPy scalars as plain Python ones).
+        The objects; they reach the estimator as they are (NumPy scalars as plain
+        Python ones). Repeated ones are one choice; only a grid lists them twice.
     ordered : bool, default=False
         Whether the model may use the order: numbers by value, others as listed.
 
@@ -45,7 +45,8 @@ class Categorical(Dimension):
                 f"choices must be a sequence of objects, got {choices!r} (of type "
                 f"{type(choices).__name__}). Wrap it in a list: [{choices!r}]."
             )
-        self.choices: tuple[Any, ...] = _distinct(choices)
+        self._listed = [plain(choice) for choice in choices]
+        self.choices: tuple[Any, ...] = _distinct(self._listed)
         self.ordered = bool(ordered)
         if not self.choices:
             raise ValueError(
@@ -81,8 +82,13 @@ class Categorical(Dimension):
         return (self._cell(u) + 0.5) / self.n_levels
 
     def values(self) -> list[Any]:
-        """Return the choices as listed."""
-        return list(self.choices)
+        """Return the choices as listed, repeated ones included."""
+        return list(self._listed)
+
+    @property
+    def grid_size(self) -> int:
+        """Number of choices listed, repeated ones included."""
+        return len(self._listed)
 
     def coordinates(self) -> FloatArray:
         """Return the sorted canonical coordinates."""
@@ -129,7 +135,7 @@ def are_numbers(choices: Sequence[Any]) -> bool:
 def _distinct(choices: Sequence[Any]) -> tuple[Any, ...]:
     kept: list[Any] = []
     hashed: set[tuple[type, Any]] = set()
-    for choice in map(plain, choices):
+    for choice in choices:
         try:
             key = (type(choice), choice)
             if key in hashed:

@@ -2,6 +2,7 @@
 """Running an optimizer: the loop that submits work, and minimize()."""
 
 from accsmbo.execution._minimize import minimize
-from accsmbo.execution._runner import Objective, StopReason, exhaustive, run
+from accsmbo.execution._plan import plan
+from accsmbo.execution._runner import Objective, StopReason, run
 
-__all__ = ["Objective", "StopReason", "exhaustive", "minimize", "run"]
+__all__ = ["Objective", "StopReason", "minimize", "plan", "run"]

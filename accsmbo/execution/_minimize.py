@@ -9,10 +9,12 @@ from typing import Any
 from sklearn.base import clone
 
 from accsmbo._validation import check_integer
-from accsmbo.exceptions import SearchInterruptedWarning, SpaceExhaustedWarning
-from accsmbo.execution._runner import StopReason, exhaustive, run
+from accsmbo.exceptions import SearchInterruptedWarning
+from accsmbo.execution._plan import plan
+from accsmbo.execution._runner import StopReason, run
 from accsmbo.history import Evaluation, History, Trial
 from accsmbo.optimizers import SMBO, Optimizer
+from accsmbo.space import Space
 
 __all__ = ["minimize"]
 
@@ -97,8 +99,6 @@ def minimize(
 
     Warns
     -----
-    SpaceExhaustedWarning
-        If a finite space holds fewer than ``n_trials`` points.
     SearchInterruptedWarning
         If it was interrupted from the keyboard.
 
@@ -118,8 +118,8 @@ def minimize(
     check_integer("n_trials", n_trials, minimum=1)
     optimizer = SMBO() if optimizer is None else clone(optimizer)
     seed = optimizer.random_state if random_state is None else random_state
-    optimizer.set_params(space=space, random_state=seed)
-    optimizer = exhaustive(optimizer, n_trials)
+    optimizer.set_params(space=Space(space), random_state=seed)
+    optimizer, n_trials = plan(optimizer, n_trials, "n_trials")
     reason = run(
         optimizer,
         _FunctionObjective(func),
@@ -135,13 +135,6 @@ def _checked(history: History, reason: StopReason, n_trials: int) -> History:
         raise ValueError(
             f"func must return a finite loss at least once, but all {len(history)} "
             f"calls failed. The first error was:\n{history[0][1].error}"
-        )
-    if reason is StopReason.EXHAUSTED:
-        warnings.warn(
-            f"The space holds {len(history)} points, fewer than n_trials={n_trials}; "
-            "all were evaluated.",
-            SpaceExhaustedWarning,
-            stacklevel=3,
         )
     if reason is StopReason.INTERRUPTED:
         warnings.warn(

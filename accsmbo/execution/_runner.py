@@ -14,10 +14,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from accsmbo.exceptions import SpaceExhausted
 from accsmbo.history import Evaluation, History, Trial
-from accsmbo.optimizers import GridSearch, Optimizer
-from accsmbo.space import Space
+from accsmbo.optimizers import Optimizer
 
-__all__ = ["Objective", "StopReason", "exhaustive", "run"]
+__all__ = ["Objective", "StopReason", "run"]
 
 
 class Objective(Protocol):
@@ -70,30 +69,6 @@ class _Task:
                 self.trial, self.index, self.n_trials, self.callback
             )
         return record, start, time.time()
-
-
-def exhaustive(optimizer: Optimizer, n_trials: int) -> Optimizer:
-    """Return a grid search where the budget covers a finite space, else ``optimizer``.
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        An optimizer that has not started.
-    n_trials : int
-        Budget.
-
-    Returns
-    -------
-    Optimizer
-        :class:`GridSearch` over the same space and seed, or ``optimizer`` itself.
-    """
-    if Space(optimizer.space).size > n_trials:
-        return optimizer
-    return GridSearch(
-        optimizer.space,
-        points_to_evaluate=optimizer.points_to_evaluate,
-        random_state=optimizer.random_state,
-    )
 
 
 def run(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from accsmbo._validation import check_integer
 from accsmbo.exceptions import SpaceExhausted
 from accsmbo.optimizers._base import Optimizer
-from accsmbo.space import Subspace
+from accsmbo.space import Dimension
 
 __all__ = ["GridSearch"]
 
@@ -21,7 +21,8 @@ class GridSearch(Optimizer):
     Parameters
     ----------
     space : Space, dict or list of dict, default=None
-        What to search. Choices keep the user's order; a repeated choice counts once.
+        What to search. Choices keep the user's order; one listed twice is asked twice,
+        as in ``ParameterGrid``.
     resolution : int, default=10
         Number of evenly spaced points (in the logarithm of log dimensions) of each
         continuous dimension, ends included.
@@ -63,9 +64,10 @@ class GridSearch(Optimizer):
         check_integer("resolution", self.resolution, minimum=1)
         super()._start()
         self._axes = [
-            [self._axis(subspace, j) for j in range(subspace.n_dims)]
+            [self._axis(dimension) for dimension in subspace.dimensions.values()]
             for subspace in self.space_.subspaces
         ]
+        self._skip = {(index, u.tobytes()) for index, u in self._given}
         self._next = 0
 
     def n_points(self) -> int:
@@ -84,7 +86,7 @@ class GridSearch(Optimizer):
         while given is None:
             index, u = self._point(self._next)
             self._next += 1
-            if u.tobytes() not in self._seen[index]:
+            if (index, u.tobytes()) not in self._skip:
                 given = index, u
         return given
 
@@ -94,12 +96,11 @@ class GridSearch(Optimizer):
             if position < n:
                 places = np.unravel_index(position, [len(axis) for axis in axes])
                 point = [axis[k] for axis, k in zip(axes, places, strict=True)]
-                return index, np.array(point, dtype=float)
+                return index, self.space_.subspaces[index].modelled(point)
             position -= n
         raise SpaceExhausted(f"all {self._next} points of the grid have been asked.")
 
-    def _axis(self, subspace: Subspace, j: int) -> list[float]:
-        dimension = subspace.dimensions[subspace.names[j]]
+    def _axis(self, dimension: Dimension) -> list[float]:
         if dimension.n_levels == 0:
             ends = [0.5] if self.resolution == 1 else np.linspace(0, 1, self.resolution)
             return [float(u) for u in dimension.snap(ends)]

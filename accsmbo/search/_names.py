@@ -3,13 +3,15 @@
 
 from typing import Any
 
+from sklearn.base import clone
+
 from accsmbo._validation import closest_names
 from accsmbo.space import Space
 
 __all__ = ["check_names"]
 
 
-def check_names(estimator: Any, space: Any) -> None:
+def check_names(estimator: Any, space: Space) -> None:
     """Raise where the space names a parameter that the estimator does not have.
 
     Parameters of a step that is itself searched over are left to ``set_params``.
@@ -18,7 +20,7 @@ def check_names(estimator: Any, space: Any) -> None:
     ----------
     estimator : estimator
         What is tuned.
-    space : Space, dict or list of dict
+    space : Space
         What is searched.
 
     Raises
@@ -27,15 +29,19 @@ def check_names(estimator: Any, space: Any) -> None:
         Names the unknown parameter, the closest valid ones, and all of them.
     """
     valid = estimator.get_params(deep=True)
-    for subspace in Space(space).subspaces:
-        for name in subspace.dimensions:
+    for subspace in space.subspaces:
+        for name, dimension in subspace.dimensions.items():
             if name in valid or _owner_is_searched(name, subspace.dimensions):
                 continue
-            raise ValueError(
-                f"Invalid parameter {name!r} for estimator {estimator}. "
-                f"{closest_names(name, valid)} Valid parameters are: "
-                f"{sorted(valid)!r}. Rename it in the search space."
-            )
+            try:
+                # Estimators that are not scikit-learn's may take names they do not list.
+                clone(estimator).set_params(**{name: dimension.from_unit(0.5)})
+            except ValueError as error:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {estimator}. "
+                    f"{closest_names(name, valid)} Valid parameters are: "
+                    f"{sorted(valid)!r}. Rename it in the search space."
+                ) from error
 
 
 def _owner_is_searched(name: str, searched: Any) -> bool:
