@@ -210,7 +210,7 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             unknown = np.setdiff1d(labels, self.classes_)
             if len(unknown):
                 raise ValueError(
-                    f"y has labels {unknown.tolist()} that the first call did not name: "
+                    f"y has labels {unknown.tolist()} that were not there at first: "
                     f"classes_ is {self.classes_.tolist()}. Pass all labels as "
                     "`classes` to the first partial_fit, or fit without warm_start."
                 )

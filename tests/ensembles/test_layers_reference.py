@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Layers against numbers of the public TensorFlow implementation (edward2)."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accsmbo.ensembles._layers._initializers import RandomSigns
+from accsmbo.ensembles._layers._linear import ConvolutionLayer, DenseLayer
+
+DEFAULT_DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
+DATA = Path(os.environ.get("ACCSMBO_DATA", DEFAULT_DATA))
+TAGS = [
+    "dense_batch",
+    "dense_hyper_eq0_reg1",
+    "dense_hyper_eq0_reg0",
+    "dense_hyper_eq1_reg1",
+    "conv_batch",
+    "conv_hyper_eq0_reg1",
+]
+N_MEMBERS, N_EXAMPLES = 3, 4
+TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
+
+
+@pytest.fixture(scope="module")
+def reference():
+    path = DATA / "edward2_reference.npz"
+    if not path.exists():
+        pytest.skip(
+            f"NOT CHECKED AGAINST EDWARD2: {path} does not exist. Set ACCSMBO_DATA to "
+            "the folder with edward2_reference.npz."
+        )
+    with np.load(path) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def by_member(rows):
+    """Return member-major rows with a member axis in front."""
+    return rows.reshape(N_MEMBERS, N_EXAMPLES, *rows.shape[1:])
+
+
+def build(tag, kernel):
+    options = {
+        "n_members": N_MEMBERS,
+        "factors": RandomSigns(),
+        "tuned": "hyper" in tag,
+        "tie_factors": "eq1" in tag,
+        "regularize_factors": "reg0" not in tag,
+    }
+    if tag.startswith("conv"):
+        return ConvolutionLayer(*kernel.shape[-2:], kernel_size=3, **options)
+    return DenseLayer(*kernel.shape, **options)
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_outputs_regulariser_and_gradients(reference, tag):
+    prefix = tag + "__"
+    given = {
+        name.removeprefix(prefix): values
+        for name, values in reference.items()
+        if name.startswith(prefix)
+    }
+    given |= {k.replace("delta_bias", "delta"): v for k, v in given.items()}
+    layer = build(tag, given["W"])
+    params = {
+        name: given[name].reshape(entry.shape)
+        for name, entry in layer.parameter_shapes().items()
+    }
+    e = by_member(given["e"]) if layer.tuned else None
+    lam = np.zeros((N_MEMBERS, N_EXAMPLES, 2))
+    if layer.tuned:
+        lam = by_member(given["lam"])
+
+    Z, cache = layer.forward(params, by_member(given["X"]), e)
+    grads = {name: np.zeros_like(values) for name, values in params.items()}
+    dX, de = layer.backward(params, cache, by_member(given["R"]), grads=grads)
+    penalty = layer.penalty(params, (lam[..., 0], lam[..., 1]), e=e, grads=grads)
+
+    np.testing.assert_allclose(Z, by_member(given["output"]), **TOLERANCE)
+    np.testing.assert_allclose(penalty.value, given["regularizer"], **TOLERANCE)
+    np.testing.assert_allclose(dX, by_member(given["dX"]), **TOLERANCE)
+    for name, gradient in grads.items():
+        expected = given["d" + name].reshape(gradient.shape)
+        np.testing.assert_allclose(gradient, expected, **TOLERANCE)
+    if layer.tuned:
+        dlam = np.stack([penalty.nu, penalty.nu_bias], axis=-1)
+        np.testing.assert_allclose(dlam, by_member(given["dlam"]), **TOLERANCE)
+        np.testing.assert_allclose(de + penalty.e, by_member(given["de"]), **TOLERANCE)
