@@ -10,6 +10,10 @@ from accsmbo.hypergradients._fold import (
 )
 from accsmbo.hypergradients._gaussian_process import GaussianProcessProblem
 from accsmbo.hypergradients._generalized_linear import GeneralizedLinearProblem
+from accsmbo.hypergradients._group_penalty import (
+    GroupLogisticRegressionProblem,
+    GroupRidgeProblem,
+)
 from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
 from accsmbo.hypergradients._inner_problem import (
     InnerProblem,
@@ -38,6 +42,8 @@ __all__ = [
     "FoldResult",
     "GaussianProcessProblem",
     "GeneralizedLinearProblem",
+    "GroupLogisticRegressionProblem",
+    "GroupRidgeProblem",
     "Hypergradient",
     "InnerProblem",
     "KernelRidgeProblem",

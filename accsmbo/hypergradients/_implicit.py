@@ -30,7 +30,8 @@ class Hypergradient:
     Parameters
     ----------
     loss : float
-        Validation loss, corrected for the inexact inner solution.
+        Validation loss, corrected for the inexact inner solution (not so for an
+        approximate problem, nor where there is no adjoint).
     gradient : dict of str to float
         Derivative by name of hyperparameter; NaN where it could not be had.
     error : float
@@ -106,6 +107,6 @@ def implicit_hypergradient(
     for name in log_scale:
         gradient[name] = gradient[name] * (values or {})[name]
     correction = inner(q, solution.residual)
-    if not np.isfinite(correction):  # no adjoint: the loss stands, uncorrected
-        correction = 0.0
+    if problem.approximate or not np.isfinite(correction):
+        return Hypergradient(value, gradient, abs(correction), q)
     return Hypergradient(value - correction, gradient, abs(correction), q)

@@ -48,10 +48,10 @@ class LogisticRegressionProblem(LinearProblem):
 
     def make_constant(self, estimator: Any) -> float:
         """Return 1, or liblinear's ``intercept_scaling``; 0 without intercept."""
-        self.penalised_constant = estimator.solver == "liblinear"
+        self.penalised_constant = _by_liblinear(estimator)
         if not estimator.fit_intercept:
             return 0.0
-        scaled = estimator.solver == "liblinear"
+        scaled = self.penalised_constant
         return float(estimator.intercept_scaling) if scaled else 1.0
 
     def make_loss(self, estimator: Any, y: Array, weight: Array) -> InnerLoss:
@@ -62,7 +62,7 @@ class LogisticRegressionProblem(LinearProblem):
         if len(self.classes) == 2:
             self.link = "logit"
             return LogisticLoss(signs(index), weight)
-        if estimator.solver == "liblinear":
+        if _by_liblinear(estimator):
             raise NotDifferentiableError(
                 "LogisticRegression(solver='liblinear') has gradients for two "
                 f"classes only, got {len(self.classes)}. Use solver='lbfgs'."
@@ -90,6 +90,10 @@ def classifier_attributes(fitted: dict[str, Any], classes: Any) -> dict[str, Any
     fitted["intercept_"] = np.atleast_1d(fitted["intercept_"])
     fitted["n_iter_"] = np.array([fitted["n_iter_"]], dtype=np.int32)
     return {**fitted, "classes_": classes}
+
+
+def _by_liblinear(estimator: Any) -> bool:
+    return bool(getattr(estimator, "solver", None) == "liblinear")
 
 
 def _l1_ratio(estimator: Any) -> float:

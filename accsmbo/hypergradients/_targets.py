@@ -24,8 +24,8 @@ def encode_classes(y: Array) -> tuple[Array, Array]:
     if len(classes) < 2:
         raise ValueError(
             "A classifier needs samples of at least 2 classes in the training part "
-            f"of each fold, but one holds only the class {classes[0]!r}. Use a "
-            "stratified cv with fewer folds."
+            f"of each fold, got one class only: {classes[0]!r}. Use a stratified cv "
+            "with fewer folds."
         )
     return classes, index.reshape(-1)
 
