@@ -9,22 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accsmbo._dimensions import (
-    Categorical,
-    Dimension,
-    Integer,
-    Quantile,
-    Real,
-    are_numbers,
-)
+from accsmbo._dimensions import Categorical, Dimension, Integer, Real, parse_dimension
 from accsmbo._validation import closest_names
 
 __all__ = ["Categorical", "Dimension", "Integer", "Real", "Space", "Subspace"]
 
 FloatArray = NDArray[np.float64]
-
-# Values drawn from an object that has only rvs; they become choices.
-N_SAMPLES = 1000
 
 
 class Subspace:
@@ -276,7 +266,8 @@ class Space:
             if isinstance(spec, Space)
             else tuple(_parse_subspace(d) for d in _alternatives(spec))
         )
-        if not self.names and not (allow_empty and self.subspaces):
+        empty_is_fine = isinstance(spec, Space) or (allow_empty and self.subspaces)
+        if not self.names and not empty_is_fine:
             raise ValueError(
                 f"the search space must name at least one parameter, got {spec!r}. "
                 "Add one, for example {'C': Real(1e-3, 1e3, log=True)}."
@@ -366,56 +357,4 @@ def _parse_subspace(spec: Mapping[str, Any]) -> Subspace:
                 f"parameter names must be strings, got {name!r} (of type "
                 f"{type(name).__name__}). Use the names of estimator.get_params()."
             )
-    return Subspace({name: _parse_dimension(name, v) for name, v in spec.items()})
-
-
-def _parse_dimension(name: str, value: Any) -> Dimension:
-    if isinstance(value, Dimension):
-        return value
-    if hasattr(value, "cdf") and hasattr(value, "ppf"):
-        return _from_distribution(value)
-    if hasattr(value, "rvs"):
-        rng = np.random.RandomState(0)
-        return _choices([value.rvs(random_state=rng) for _ in range(N_SAMPLES)])
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    if isinstance(value, np.ndarray):
-        if value.ndim != 1:
-            raise ValueError(
-                f"Parameter array for {name!r} should be one-dimensional, got: "
-                f"{value!r} with shape {value.shape}. Flatten it, or list the arrays "
-                "to choose from."
-            )
-        value = value.tolist()
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-        raise TypeError(
-            f"Parameter grid for parameter {name!r} needs to be a list or a numpy "
-            f"array, but got {value!r} (of type {type(value).__name__}) instead. Single "
-            "values need to be wrapped in a list with one element. Write "
-            f"[{value!r}], or give a distribution or dimension."
-        )
-    if len(value) == 0:
-        raise ValueError(
-            f"Parameter grid for parameter {name!r} need to be a non-empty sequence, "
-            f"got: {value!r}. List the values to try, or leave the parameter out."
-        )
-    return _choices(value)
-
-
-def _choices(values: Sequence[Any]) -> Categorical:
-    plain = Categorical(values)
-    return Categorical(values, ordered=True) if are_numbers(plain.choices) else plain
-
-
-def _from_distribution(frozen: Any) -> Dimension:
-    name = getattr(getattr(frozen, "dist", None), "name", None)
-    if name in {"uniform", "randint", "loguniform", "reciprocal"}:
-        low, high = (end.item() for end in np.asarray(frozen.support()))
-        if name == "randint":
-            return Integer(int(low), int(high))
-        if name == "uniform":
-            return Real(low, high)
-        # A shifted log-uniform is not log-uniform on its support.
-        if math.isclose(frozen.ppf(0.5), math.sqrt(low) * math.sqrt(high)):
-            return Real(low, high, log=True)
-    return Quantile(frozen)
+    return Subspace({name: parse_dimension(name, v) for name, v in spec.items()})

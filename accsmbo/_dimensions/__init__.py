@@ -2,8 +2,9 @@
 """Dimensions of a search space."""
 
 from accsmbo._dimensions._base import Dimension
-from accsmbo._dimensions._categorical import Categorical, are_numbers, same_value
+from accsmbo._dimensions._categorical import Categorical
 from accsmbo._dimensions._numeric import Integer, Real
+from accsmbo._dimensions._parse import parse_dimension
 from accsmbo._dimensions._quantile import Quantile
 
 __all__ = [
@@ -12,6 +13,5 @@ __all__ = [
     "Integer",
     "Quantile",
     "Real",
-    "are_numbers",
-    "same_value",
+    "parse_dimension",
 ]

@@ -34,7 +34,7 @@ def check_names(estimator: Any, space: Space) -> None:
             if name in valid or _owner_is_searched(name, subspace.dimensions):
                 continue
             try:
-                # Estimators that are not scikit-learn's may take names they do not list.
+                # Estimators of third parties may take names that they do not list.
                 clone(estimator).set_params(**{name: dimension.from_unit(0.5)})
             except ValueError as error:
                 raise ValueError(
