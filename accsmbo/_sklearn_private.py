@@ -10,6 +10,8 @@
 - ``fit_and_score``: fits and scores one fold with scikit-learn's error handling, texts
   and verbosity; ``insert_error_scores`` and ``warn_or_raise_about_fit_failures``
   complete it, and scikit-learn's own tests match their texts.
+- ``safe_indexing``, ``safe_split``: rows of any kind of data (frames, sparse matrices,
+  lists), and of precomputed kernels, as every scikit-learn search takes them.
 """
 
 import inspect
@@ -25,7 +27,9 @@ from sklearn.model_selection._validation import (
 from sklearn.model_selection._validation import (
     _warn_or_raise_about_fit_failures as warn_or_raise_about_fit_failures,
 )
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as check_method_params
 
 __all__ = [
@@ -39,6 +43,8 @@ __all__ = [
     "fit_and_score",
     "fit_context",
     "insert_error_scores",
+    "safe_indexing",
+    "safe_split",
     "warn_or_raise_about_fit_failures",
 ]
 

@@ -2,6 +2,10 @@
 """Ensembles: selection from a search's candidates, deep and hyper-deep, neural."""
 
 from accsmbo.ensembles._batch_ensemble import BatchEnsembleClassifier
+from accsmbo.ensembles._deep_ensemble import (
+    DeepEnsembleClassifier,
+    DeepEnsembleRegressor,
+)
 from accsmbo.ensembles._greedy_selection import (
     Selection,
     SelectionStep,
@@ -9,11 +13,25 @@ from accsmbo.ensembles._greedy_selection import (
     top_k_selection,
 )
 from accsmbo.ensembles._hyper_batch_ensemble import HyperBatchEnsembleClassifier
+from accsmbo.ensembles._hyper_deep_ensemble import (
+    HyperDeepEnsembleClassifier,
+    HyperDeepEnsembleRegressor,
+)
+from accsmbo.ensembles._selection import (
+    EnsembleSelectionClassifier,
+    EnsembleSelectionRegressor,
+)
 from accsmbo.ensembles._self_tuning import SelfTuningClassifier
 
 __all__ = [
     "BatchEnsembleClassifier",
+    "DeepEnsembleClassifier",
+    "DeepEnsembleRegressor",
+    "EnsembleSelectionClassifier",
+    "EnsembleSelectionRegressor",
     "HyperBatchEnsembleClassifier",
+    "HyperDeepEnsembleClassifier",
+    "HyperDeepEnsembleRegressor",
     "Selection",
     "SelectionStep",
     "SelfTuningClassifier",
