@@ -14,17 +14,22 @@ from accsmbo.space import Integer, Real
 __all__ = ["BOOSTING_PACKAGES"]
 
 
+XGBOOST_TREE: FoundSpace = {
+    "max_depth": Integer(1, 15),
+    "min_child_weight": Real(1.0, 2.0**7, log=True),
+    "subsample": Real(0.5, 1.0),
+}
+
+
 def _xgboost(params: dict[str, Any]) -> FoundSpace:
     space = {"learning_rate": LEARNING_RATE, "reg_lambda": PENALTY}
     if params.get("booster") == "gblinear":
         return space | {"reg_alpha": PENALTY}
-    return space | {
-        "max_depth": Integer(1, 15),
-        "min_child_weight": Real(1.0, 2.0**7, log=True),
-        "subsample": Real(0.5, 1.0),
-        "colsample_bytree": FRACTION,
-    }
+    return {**space, **XGBOOST_TREE, "colsample_bytree": FRACTION}
 
+
+# A forest is averaged, not shrunk, and draws features at each split.
+XGBOOST_FOREST: FoundSpace = {**XGBOOST_TREE, "colsample_bynode": FRACTION}
 
 LIGHTGBM: FoundSpace = {
     "learning_rate": LEARNING_RATE,
@@ -43,5 +48,10 @@ CATBOOST: FoundSpace = {
 BOOSTING_PACKAGES: dict[str, dict[str, SpaceSource]] = {
     "catboost": {"CatBoostClassifier": CATBOOST, "CatBoostRegressor": CATBOOST},
     "lightgbm": {"LGBMClassifier": LIGHTGBM, "LGBMRegressor": LIGHTGBM},
-    "xgboost": {"XGBClassifier": _xgboost, "XGBRegressor": _xgboost},
+    "xgboost": {
+        "XGBClassifier": _xgboost,
+        "XGBRFClassifier": XGBOOST_FOREST,
+        "XGBRFRegressor": XGBOOST_FOREST,
+        "XGBRegressor": _xgboost,
+    },
 }
