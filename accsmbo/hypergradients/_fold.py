@@ -183,7 +183,7 @@ class FoldHypergradient:
         estimator = clone(self.estimator).set_params(**params)
         known = differentiable_names(estimator, self.names, self.scoring)
         _, prefix, final = last_step(estimator)
-        _check_values(final, prefix, params)
+        _check_values(final)
         problem, X_test = self._problem(estimator, params, known)
         found, solution = self._solve(problem, X_test, final, tolerance, warm_start)
         gradient = {name: np.nan for name in self.names}
@@ -321,8 +321,7 @@ def _encode(problem: InnerProblem, y: Array) -> Array:
     return index
 
 
-def _check_values(final: Any, prefix: str, params: Mapping[str, Any]) -> None:
+def _check_values(final: Any) -> None:
     """Let scikit-learn's own validation speak where the estimator has one."""
-    validate = getattr(final, "_validate_params", None)
-    if validate is not None:
-        validate()
+    if hasattr(final, "_parameter_constraints"):
+        final._validate_params()

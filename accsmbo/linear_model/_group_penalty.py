@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from accsmbo._sklearn_private import Interval, StrOptions
 from accsmbo.hypergradients import (
     GroupLogisticRegressionProblem,
     GroupRidgeProblem,
@@ -29,6 +30,11 @@ class _GroupPenaltyModel(BaseEstimator):
     """Parameters and fit shared by the models of this module."""
 
     _problem_class: Any
+    _parameter_constraints: dict[str, list[Any]] = {
+        "alpha": [Interval(numbers.Real, 0, None, closed="left"), "array-like"],
+        "groups": ["array-like", None],
+        "fit_intercept": ["boolean"],
+    }
 
     def __init__(
         self, alpha: Any = 1.0, *, groups: Any = None, fit_intercept: bool = True
@@ -95,7 +101,7 @@ class _GroupPenaltyModel(BaseEstimator):
             return list(self.alpha)
         return [self.alpha] * (int(groups.max()) + 1)
 
-    def _check_alpha(self, n_features: int) -> None:
+    def _check_groups(self, n_features: int) -> None:
         groups = self.groups
         if groups is not None:
             groups = np.asarray(groups)
@@ -107,11 +113,6 @@ class _GroupPenaltyModel(BaseEstimator):
                 )
         if np.ndim(self.alpha):
             self._check_strengths(groups)
-        elif not isinstance(self.alpha, numbers.Real) or not self.alpha >= 0:
-            raise ValueError(
-                f"alpha must be a number >= 0 or one for each group, got "
-                f"{self.alpha!r}. Give a non-negative number."
-            )
 
     def _check_strengths(self, groups: Any) -> None:
         strengths = np.asarray(self.alpha, float)
@@ -133,7 +134,7 @@ class _GroupPenaltyModel(BaseEstimator):
             )
 
     def _solve(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._check_alpha(X.shape[1])
+        self._check_groups(X.shape[1])
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
         problem = self._problem_class(self, X, y, sample_weight)
@@ -224,6 +225,7 @@ class GroupRidge(RegressorMixin, _GroupPenaltyModel):
         ValueError
             If ``alpha`` and ``groups`` do not fit together or the data.
         """
+        self._validate_params()
         X, y = validate_data(
             self,
             X,
@@ -308,6 +310,10 @@ class GroupLogisticRegression(ClassifierMixin, _GroupPenaltyModel):
     """
 
     _problem_class = GroupLogisticRegressionProblem
+    _parameter_constraints: dict[str, list[Any]] = {
+        **_GroupPenaltyModel._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
 
     def __init__(
         self,
@@ -343,6 +349,7 @@ class GroupLogisticRegression(ClassifierMixin, _GroupPenaltyModel):
             If ``alpha`` and ``groups`` do not fit together or the data, or there is
             one class only.
         """
+        self._validate_params()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

@@ -9,7 +9,11 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_dataframe_column_names_consistency,
+    check_param_validation,
+    parametrize_with_checks,
+)
 
 from accsmbo.linear_model import GroupLogisticRegression, GroupRidge
 
@@ -19,6 +23,12 @@ GROUPS = [0, 0, 1, 1, 2, 2]
 @parametrize_with_checks([GroupRidge(), GroupLogisticRegression()])
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("model", [GroupRidge(), GroupLogisticRegression()])
+def test_further_sklearn_checks(model):
+    check_param_validation(type(model).__name__, model)
+    check_dataframe_column_names_consistency(type(model).__name__, model)
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +91,8 @@ def test_strengths_are_parameters_of_their_own():
         (GroupRidge(groups=[0.5] * 6), "one integer for each of the 6 features"),
         (GroupRidge([1.0, 2.0], groups=GROUPS), "must lie between 0 and 1"),
         (GroupRidge([1.0, 2.0, -3.0], groups=GROUPS), "smallest one of -3"),
-        (GroupRidge(-1.0), "alpha must be a number >= 0"),
-        (GroupRidge("big"), "alpha must be a number >= 0"),
+        (GroupRidge(-1.0), "'alpha' parameter of GroupRidge must be"),
+        (GroupRidge("big"), "'alpha' parameter of GroupRidge must be"),
     ],
 )
 def test_errors(regression, model, message):
