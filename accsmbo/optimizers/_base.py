@@ -97,6 +97,13 @@ class Optimizer(BaseEstimator):
         """Return a point of the unit cube of ``observations.subspace``."""
         raise NotImplementedError
 
+    def _next_point(
+        self, index: int, rng: np.random.Generator
+    ) -> tuple[Any, float | None]:
+        """Return a point of a subspace, and the accuracy to ask of its inner solve."""
+        observations = self.observations(index)
+        return self._propose(observations, rng), self._tolerance(observations)
+
     def _tolerance(self, observations: Observations) -> float | None:
         """Return the accuracy to ask of the next trial's inner solve."""
         return None
@@ -124,10 +131,8 @@ class Optimizer(BaseEstimator):
         located = self._next_given_point()
         if located is None:
             index = self._next_subspace()
-            observations = self.observations(index)
-            proposed = self._propose(observations, rng)
+            proposed, tolerance = self._next_point(index, rng)
             u = self._unseen(index, np.asarray(proposed, dtype=float), rng)
-            tolerance = self._tolerance(observations)
         else:
             (index, u), tolerance = located, None
         u.setflags(write=False)

@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from accsmbo.optimizers._base import Observations, Optimizer
+from accsmbo.optimizers._base import Optimizer
 
 __all__ = ["RandomSearch"]
 
@@ -34,7 +34,7 @@ class RandomSearch(Optimizer):
 
     adaptive = False
 
-    def _propose(
-        self, observations: Observations, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        return rng.random(observations.subspace.n_dims)
+    def _next_point(
+        self, index: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], None]:
+        return rng.random(self.space_.subspaces[index].n_dims), None
