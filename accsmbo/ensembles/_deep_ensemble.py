@@ -85,7 +85,7 @@ class _DeepEnsemble(WeightedAverage):
         return self
 
     def __sklearn_tags__(self):
-        return self._with_member_tags(super().__sklearn_tags__(), self.estimator)
+        return self._with_member_tags(super().__sklearn_tags__(), [self.estimator])
 
 
 class DeepEnsembleClassifier(WeightedAverageClassifier, _DeepEnsemble):

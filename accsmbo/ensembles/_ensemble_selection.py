@@ -31,7 +31,7 @@ class EnsembleSelection(WeightedAverage):
         "estimators": [list, tuple, None],
         "predictions": [OutOfFoldPredictions, None],
         "n_members": [Interval(Integral, 1, None, closed="left")],
-        "score": [str, callable, None],
+        "metric": [str, callable, None],
         "greater_is_better": ["boolean"],
         "selection": [StrOptions({"greedy", "top-k"})],
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
@@ -50,7 +50,7 @@ class EnsembleSelection(WeightedAverage):
         *,
         predictions=None,
         n_members=5,
-        score=None,
+        metric=None,
         greater_is_better=False,
         selection="greedy",
         max_rounds=100,
@@ -65,7 +65,7 @@ class EnsembleSelection(WeightedAverage):
         self.estimators = estimators
         self.predictions = predictions
         self.n_members = n_members
-        self.score = score
+        self.metric = metric
         self.greater_is_better = greater_is_better
         self.selection = selection
         self.max_rounds = max_rounds
@@ -156,8 +156,7 @@ class EnsembleSelection(WeightedAverage):
         return self
 
     def _estimators(self):
-        given = list(self.estimators or [])
-        plain = [e[1] if isinstance(e, tuple) else e for e in given]
+        plain = _plain(self.estimators)
         if not plain or not all(hasattr(e, "fit") for e in plain):
             raise ValueError(
                 "estimators must be a list of at least one estimator, or of (name, "
@@ -217,7 +216,7 @@ class EnsembleSelection(WeightedAverage):
         classes = getattr(self, "classes_", None)
         arguments = {
             "n_members": self.n_members,
-            "score": self.score or ("squared_error" if classes is None else "nll"),
+            "score": self.metric or ("squared_error" if classes is None else "nll"),
             "greater_is_better": self.greater_is_better,
             "labels": classes,
             "random_state": self.random_state,
@@ -271,6 +270,9 @@ class EnsembleSelection(WeightedAverage):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        first = next(iter(self.estimators or [None]))
-        first = first[1] if isinstance(first, tuple) else first
-        return self._with_member_tags(tags, first)
+        return self._with_member_tags(tags, _plain(self.estimators))
+
+
+def _plain(estimators):
+    """Drop the names of (name, estimator) pairs."""
+    return [e[1] if isinstance(e, tuple) else e for e in estimators or []]

@@ -46,7 +46,7 @@ class HyperDeepEnsemble(WeightedAverage):
         "strategy": [StrOptions({"hyper-deep", "row", "hyper"})],
         "optimizer": [Optimizer, None],
         "predictions": [OutOfFoldPredictions, None],
-        "score": [str, callable, None],
+        "metric": [str, callable, None],
         "greater_is_better": ["boolean"],
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
@@ -66,7 +66,7 @@ class HyperDeepEnsemble(WeightedAverage):
         strategy="hyper-deep",
         optimizer=None,
         predictions=None,
-        score=None,
+        metric=None,
         greater_is_better=False,
         max_rounds=100,
         patience=1,
@@ -82,7 +82,7 @@ class HyperDeepEnsemble(WeightedAverage):
         self.strategy = strategy
         self.optimizer = optimizer
         self.predictions = predictions
-        self.score = score
+        self.metric = metric
         self.greater_is_better = greater_is_better
         self.max_rounds = max_rounds
         self.patience = patience
@@ -259,7 +259,7 @@ class HyperDeepEnsemble(WeightedAverage):
             optimizer,
             self.n_candidates,
             truth=truth,
-            score=self._score(),
+            score=self._metric(),
             greater_is_better=self.greater_is_better,
             seed=None if self.strategy == "hyper" else seeds[0],
         )
@@ -280,9 +280,9 @@ class HyperDeepEnsemble(WeightedAverage):
         )
         return False
 
-    def _score(self):
+    def _metric(self):
         default = "nll" if hasattr(self, "classes_") else "squared_error"
-        return self.score or default
+        return self.metric or default
 
     def _select(self, candidates, truth, seed):
         classes = getattr(self, "classes_", None)
@@ -293,7 +293,7 @@ class HyperDeepEnsemble(WeightedAverage):
             values,
             truth,
             n_members=self.n_members,
-            score=self._score(),
+            score=self._metric(),
             greater_is_better=self.greater_is_better,
             max_rounds=self.max_rounds,
             patience=self.patience,
@@ -336,7 +336,7 @@ class HyperDeepEnsemble(WeightedAverage):
         self.member_variances_ = variances[:, 0] if truth.ndim == 1 else variances
 
     def __sklearn_tags__(self):
-        return self._with_member_tags(super().__sklearn_tags__(), self.estimator)
+        return self._with_member_tags(super().__sklearn_tags__(), [self.estimator])
 
 
 def _holdout(y, classes, seed):

@@ -37,10 +37,10 @@ class HyperDeepEnsembleClassifier(WeightedAverageClassifier, HyperDeepEnsemble):
         seed are replaced.
     predictions : OutOfFoldPredictions, default=None
         ``predictions_`` of a search, instead of an own one; see `from_search`.
-    score : str or callable, default=None
+    metric : str or callable, default=None
         What is searched and selected for, see `greedy_selection`. None: "nll".
     greater_is_better : bool, default=False
-        Direction of a callable ``score``.
+        Direction of a callable ``metric``.
     max_rounds : int, default=100
         Rounds of greedy selection.
     patience : int or None, default=1
@@ -142,11 +142,11 @@ class HyperDeepEnsembleRegressor(WeightedAverageRegressor, HyperDeepEnsemble):
         seed are replaced.
     predictions : OutOfFoldPredictions, default=None
         ``predictions_`` of a search, instead of an own one; see `from_search`.
-    score : str or callable, default=None
+    metric : str or callable, default=None
         What is searched and selected for, see `greedy_selection`. None:
         "squared_error".
     greater_is_better : bool, default=False
-        Direction of a callable ``score``.
+        Direction of a callable ``metric``.
     max_rounds : int, default=100
         Rounds of greedy selection.
     patience : int or None, default=1

@@ -26,10 +26,10 @@ class EnsembleSelectionClassifier(WeightedAverageClassifier, EnsembleSelection):
         cross-validation in ``fit``.
     n_members : int, default=5
         Largest number of distinct members.
-    score : str or callable, default=None
+    metric : str or callable, default=None
         What the selection improves, see `greedy_selection`. None: "nll".
     greater_is_better : bool, default=False
-        Direction of a callable ``score``.
+        Direction of a callable ``metric``.
     selection : {"greedy", "top-k"}, default="greedy"
         How members are chosen; "top-k" averages the individually best.
     max_rounds : int, default=100
@@ -117,10 +117,10 @@ class EnsembleSelectionRegressor(WeightedAverageRegressor, EnsembleSelection):
         cross-validation in ``fit``.
     n_members : int, default=5
         Largest number of distinct members.
-    score : str or callable, default=None
+    metric : str or callable, default=None
         What the selection improves, see `greedy_selection`. None: "squared_error".
     greater_is_better : bool, default=False
-        Direction of a callable ``score``.
+        Direction of a callable ``metric``.
     selection : {"greedy", "top-k"}, default="greedy"
         How members are chosen; "top-k" averages the individually best.
     max_rounds : int, default=100

@@ -11,7 +11,7 @@ var      sum_k w_k (s2_k + mu_k^2) - mean^2, a mixture of Gaussians
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -84,14 +84,12 @@ class WeightedAverage(BaseEstimator):
             total[empty] = fallback(lost[empty])
         return total
 
-    def _with_member_tags(self, tags: Any, estimator: Any) -> Any:
-        """Take over what the members can read."""
-        if estimator is not None and hasattr(estimator, "__sklearn_tags__"):
-            inner = estimator.__sklearn_tags__()
-            tags.input_tags.sparse = inner.input_tags.sparse
-            tags.input_tags.allow_nan = inner.input_tags.allow_nan
-            tags.input_tags.string = inner.input_tags.string
-            tags.input_tags.categorical = inner.input_tags.categorical
+    def _with_member_tags(self, tags: Any, estimators: Iterable[Any]) -> Any:
+        """Take over what the members can read; one that cannot is left out in fit."""
+        inner = [e.__sklearn_tags__().input_tags for e in estimators]
+        tags.input_tags.sparse = bool(inner) and all(t.sparse for t in inner)
+        for name in ("allow_nan", "string", "categorical"):
+            setattr(tags.input_tags, name, any(getattr(t, name) for t in inner))
         return tags
 
 
@@ -135,7 +133,8 @@ class WeightedAverageClassifier(ClassifierMixin, WeightedAverage):
         ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 class WeightedAverageRegressor(RegressorMixin, WeightedAverage):
