@@ -87,8 +87,7 @@ class WeightedAverage(BaseEstimator):
     def _with_member_tags(self, tags: Any, estimators: Iterable[Any]) -> Any:
         """Take over what the members can read; one that cannot is left out in fit."""
         inner = [e.__sklearn_tags__().input_tags for e in estimators]
-        tags.input_tags.sparse = bool(inner) and all(t.sparse for t in inner)
-        for name in ("allow_nan", "string", "categorical"):
+        for name in ("allow_nan", "categorical", "sparse", "string"):
             setattr(tags.input_tags, name, any(getattr(t, name) for t in inner))
         return tags
 
