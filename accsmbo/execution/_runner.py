@@ -18,6 +18,9 @@ from accsmbo.optimizers import Optimizer
 
 __all__ = ["Objective", "StopReason", "run"]
 
+# Trials of an optimizer that does not adapt are submitted in rounds of so many.
+N_UNADAPTIVE = 64
+
 
 class Objective(Protocol):
     """What the runner evaluates: a trial is one or several independent folds."""
@@ -120,7 +123,7 @@ def run(
         with parallel:
             while stop is None:
                 left = n_trials - optimizer.n_asked
-                n_asked = min(left, per_round if optimizer.adaptive else left)
+                n_asked = min(left, per_round if optimizer.adaptive else N_UNADAPTIVE)
                 trials, stop = _ask(optimizer, n_asked)
                 if n_asked == left:
                     stop = stop or StopReason.BUDGET
