@@ -120,9 +120,9 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         first = not hasattr(self, "_state")
         X, y = self._validate(X, y, reset=first)
-        labels = self.classes_ if not first else unique_labels(y)
+        labels = unique_labels(y)
         if classes is not None:
-            labels = unique_labels(classes)
+            labels = np.union1d(labels, unique_labels(classes))
         self._prepare(labels, continues=not first)
         X, codes = self._encode(X, y)
         if first:
@@ -180,7 +180,8 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
 
     @abstractmethod
     def _options(self, hyperparameters: Hyperparameters) -> LayerOptions:

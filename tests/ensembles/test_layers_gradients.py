@@ -102,8 +102,8 @@ def layer(request):
 def problem(request, layer):
     """Return a layer with everything one pass needs."""
     rng = np.random.default_rng(0)
-    shape = (4, 4, 2) if isinstance(layer, ConvolutionLayer) else (4,)
-    K, b = layer.n_members, 3
+    shape = (3, 4, 2) if isinstance(layer, ConvolutionLayer) else (4,)
+    K, b = layer.n_members, 2
     tuned = layer.tuned or isinstance(layer, LowRankDenseLayer)
     return {
         "params": random_parameters(layer.parameter_shapes(), rng),
@@ -130,8 +130,8 @@ def test_every_gradient_of_a_layer(layer, problem):
     for name, values in params.items():
         assert_gradient(grads[name], value, values)
     assert_gradient(dX, value, X)
-    assert_gradient(penalty.nu, value, strengths[0])
-    assert_gradient(penalty.nu_bias, value, strengths[1])
+    for gradient, strength in zip(penalty.by_strengths(), strengths, strict=True):
+        assert_gradient(gradient, value, strength)
     if e is not None:
         assert_gradient(de + penalty.e, value, e)
 

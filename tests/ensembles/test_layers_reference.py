@@ -85,6 +85,6 @@ def test_outputs_regulariser_and_gradients(reference, tag):
         expected = given["d" + name].reshape(gradient.shape)
         np.testing.assert_allclose(gradient, expected, **TOLERANCE)
     if layer.tuned:
-        dlam = np.stack([penalty.nu, penalty.nu_bias], axis=-1)
+        dlam = np.stack(penalty.by_strengths(), axis=-1)
         np.testing.assert_allclose(dlam, by_member(given["dlam"]), **TOLERANCE)
         np.testing.assert_allclose(de + penalty.e, by_member(given["de"]), **TOLERANCE)

@@ -177,15 +177,19 @@ class LowRankDenseLayer(DenseLayer):
         if grads is not None:
             second = (weighted.swapaxes(1, 2) @ e_kernel).sum(axis=0)
             self._add_quadratic(params, weighted.sum(axis=1), second, grads)
-        by_nu = ((slope + q[:, None]) * e_kernel).sum(axis=-1) / nu.size
-        value = penalty_value(*base) + penalty_value(*bias) + float((by_nu * nu).sum())
+        moving = ((slope + q[:, None]) * e_kernel).sum(axis=-1) / nu.size
+        value = penalty_value(*base) + penalty_value(*bias) + float((moving * nu).sum())
         by_e = 2.0 * slope * (nu / nu.size)[..., None]
         by_e_bias = embedding_gradient(nu_bias, e_bias, bias[0])
+
+        def by_strengths() -> tuple[np.ndarray, np.ndarray]:
+            return (
+                moving + strength_gradient(nu, None, base[0]),
+                strength_gradient(nu_bias, e_bias, bias[0]),
+            )
+
         return LayerPenalty(
-            value,
-            np.concatenate([by_e, by_e_bias], axis=-1),
-            by_nu + strength_gradient(nu, None, base[0]),
-            strength_gradient(nu_bias, e_bias, bias[0]),
+            value, np.concatenate([by_e, by_e_bias], axis=-1), by_strengths
         )
 
     def _quadratic(self, params: Views) -> tuple[np.ndarray, np.ndarray]:

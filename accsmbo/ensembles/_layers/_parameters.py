@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All parameters of a network in one flat vector, with a named view per array."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ class ParameterShape:
     @property
     def size(self) -> int:
         """Number of entries."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
 
 class ParameterLayout:
@@ -42,15 +43,21 @@ class ParameterLayout:
     """
 
     def __init__(self, shapes: Sequence[Mapping[str, ParameterShape]]) -> None:
-        self._entries: list[tuple[int, str, ParameterShape]] = []
-        for fast in (False, True):
-            for stage, named in enumerate(shapes):
-                for name, entry in named.items():
-                    if entry.fast is fast:
-                        self._entries.append((stage, name, entry))
+        entries = [
+            (stage, name, entry)
+            for stage, named in enumerate(shapes)
+            for name, entry in named.items()
+        ]
+        entries.sort(key=lambda item: item[2].fast)
+        self._places: list[tuple[int, str, slice, tuple[int, ...]]] = []
+        start = 0
+        for stage, name, entry in entries:
+            place = slice(start, start + entry.size)
+            self._places.append((stage, name, place, entry.shape))
+            start = place.stop
         self.n_stages = len(shapes)
-        self.size = sum(entry.size for _, _, entry in self._entries)
-        self.n_slow = sum(entry.size for _, _, entry in self._entries if not entry.fast)
+        self.size = start
+        self.n_slow = sum(entry.size for _, _, entry in entries if not entry.fast)
 
     def views(self, flat: np.ndarray) -> list[Views]:
         """Return the named arrays of each stage as views into a flat vector.
@@ -66,9 +73,6 @@ class ParameterLayout:
             One dict for each stage.
         """
         views: list[Views] = [{} for _ in range(self.n_stages)]
-        start = 0
-        for stage, name, entry in self._entries:
-            stop = start + entry.size
-            views[stage][name] = flat[start:stop].reshape(entry.shape)
-            start = stop
+        for stage, name, place, shape in self._places:
+            views[stage][name] = flat[place].reshape(shape)
         return views

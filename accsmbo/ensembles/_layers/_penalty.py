@@ -9,6 +9,7 @@ products, weighted with the moments, each (r, s):
     K (12) = sum(W o W o M1) + 2 sum(W o Delta o M2) + sum(Delta o Delta o M3)
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,14 +43,14 @@ class LayerPenalty:
         Kernel and bias part of (12) together.
     e : ndarray of shape (K, b, 2 s) or None
         Derivative by the embeddings.
-    nu, nu_bias : ndarray of shape (K, b)
-        Derivatives by the strengths of kernel and bias.
+    by_strengths : callable
+        Without arguments; returns the derivatives by the strengths of kernel and bias,
+        each of shape (K, b). Training needs none, so they are computed when asked for.
     """
 
     value: float
     e: np.ndarray | None
-    nu: np.ndarray
-    nu_bias: np.ndarray
+    by_strengths: Callable[[], tuple[np.ndarray, np.ndarray]]
 
 
 def layer_penalty(
@@ -91,12 +92,14 @@ def layer_penalty(
         de = np.empty_like(e)
         de[..., :s] = embedding_gradient(nu, e_kernel, kernel[0])
         de[..., s:] = embedding_gradient(nu_bias, e_bias, bias[0])
-    return LayerPenalty(
-        value,
-        de,
-        strength_gradient(nu, e_kernel, kernel[0]),
-        strength_gradient(nu_bias, e_bias, bias[0]),
-    )
+
+    def by_strengths() -> tuple[np.ndarray, np.ndarray]:
+        return (
+            strength_gradient(nu, e_kernel, kernel[0]),
+            strength_gradient(nu_bias, e_bias, bias[0]),
+        )
+
+    return LayerPenalty(value, de, by_strengths)
 
 
 def bias_columns(
