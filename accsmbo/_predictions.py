@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
 
 from accsmbo._probabilities import align_classes
 
@@ -25,6 +26,7 @@ __all__ = [
     "OutOfFoldPredictions",
     "PredictionStore",
     "fold_predictions",
+    "predicted_classes",
 ]
 
 # Beyond this many bytes the predictions of a search go to a temporary file.
@@ -58,6 +60,38 @@ def fold_predictions(estimator: Any, X: Any, classes: Any = None) -> NDArray[Any
     codes = np.searchsorted(classes, estimator.predict(X))
     votes: NDArray[Any] = np.eye(len(classes))[codes]
     return votes
+
+
+def predicted_classes(estimator: Any, y: Any) -> Any:
+    """Return the classes whose probabilities are kept.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Target.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,) or None
+        Sorted; None for a regressor.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or a classifier with several targets.
+    """
+    if y is not None and is_regressor(estimator):
+        return None
+    if y is not None and is_classifier(estimator) and np.ndim(y) == 1:
+        return np.unique(np.asarray(y))
+    raise ValueError(
+        "keep_predictions must be False unless the estimator is a regressor or a "
+        "classifier with one target of shape (n_samples,), got "
+        f"{type(estimator).__name__} with a target of shape {np.shape(y)}. Leave it "
+        "out."
+    )
 
 
 class FoldAverage:
@@ -202,6 +236,22 @@ class PredictionStore:
         self._n_bytes = 0
         self._path: Path | None = None
         self._n_seen = 0
+
+    @classmethod
+    def of(cls, objective: Any) -> "PredictionStore":
+        """Make a store for the trials of an objective.
+
+        Parameters
+        ----------
+        objective : CrossValidationObjective
+            With ``keep_predictions``.
+
+        Returns
+        -------
+        PredictionStore
+            Empty.
+        """
+        return cls(objective.y, objective.splits, objective.classes)
 
     def update(self, history: Any) -> None:
         """Move the predictions of new trials out of a history.

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from accsmbo._sklearn_private import fit_and_score
+from accsmbo._predictions import fold_predictions, predicted_classes
+from accsmbo._sklearn_private import fit_and_score, safe_split
 from accsmbo.history import Evaluation, Trial
 
 __all__ = ["CrossValidationObjective"]
@@ -47,6 +48,15 @@ class CrossValidationObjective:
         Also score the training part.
     verbose : int, default=0
         As in scikit-learn's searches.
+    keep_predictions : bool, default=False
+        Add ``predictions`` of the test part to the record of each fold: float32 of
+        shape (n_test, n_outputs), None where they failed.
+
+    Raises
+    ------
+    ValueError
+        If predictions are to be kept of what is neither a classifier with one target
+        nor a regressor.
     """
 
     def __init__(
@@ -63,6 +73,7 @@ class CrossValidationObjective:
         error_score: Any = np.nan,
         return_train_score: bool = False,
         verbose: int = 0,
+        keep_predictions: bool = False,
     ) -> None:
         self.estimator = estimator
         self.X = X
@@ -75,6 +86,8 @@ class CrossValidationObjective:
         self.error_score = error_score
         self.return_train_score = return_train_score
         self.verbose = verbose
+        self.keep_predictions = keep_predictions
+        self.classes = predicted_classes(estimator, y) if keep_predictions else None
 
     @property
     def n_folds(self) -> int:
@@ -122,7 +135,8 @@ class CrossValidationObjective:
         -------
         dict
             ``test_scores``, ``train_scores`` where asked, ``fit_time``, ``score_time``
-            (seconds), ``n_test_samples``, ``fit_error`` (a traceback or None).
+            (seconds), ``n_test_samples``, ``fit_error`` (a traceback or None),
+            ``predictions`` where asked.
         """
         train, test = self.splits[index]
         record: dict[str, Any] = fit_and_score(
@@ -139,11 +153,18 @@ class CrossValidationObjective:
             return_train_score=self.return_train_score,
             return_n_test_samples=True,
             return_times=True,
+            return_estimator=self.keep_predictions,
             split_progress=(index, self.n_folds),
             candidate_progress=(trial.number, n_trials) if n_trials else None,
             error_score=self.error_score,
             **(callback or {}),
         )
+        if self.keep_predictions:
+            estimator = record.pop("estimator")
+            failed = record["fit_error"] is not None
+            record["predictions"] = (
+                None if failed else self._predict(estimator, train, test)
+            )
         return record
 
     def combine(
@@ -175,6 +196,16 @@ class CrossValidationObjective:
             start_time=start,
             end_time=end,
         )
+
+    def _predict(self, estimator: Any, train: Any, test: Any) -> Any:
+        X, _ = safe_split(estimator, self.X, self.y, test, train)
+        try:
+            predicted = fold_predictions(estimator, X, self.classes)
+        except Exception:
+            if self.error_score == "raise":
+                raise
+            return None
+        return predicted.astype(np.float32)
 
     def _score(self, scores: Any) -> float:
         if not isinstance(scores, Mapping):

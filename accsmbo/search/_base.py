@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
+from accsmbo._predictions import PredictionStore
 from accsmbo._sklearn_private import (
     BaseSearchCV,
     Interval,
@@ -50,6 +51,7 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         **BaseSearchCV._parameter_constraints,
         "timeout": [Interval(Real, 0, None, closed="neither"), None],
         "on_interrupt": [StrOptions({"stop", "raise"})],
+        "keep_predictions": ["boolean"],
         "callbacks": [callable, list, tuple, None],
         "random_state": ["random_state"],
         "verbose": [Interval(Integral, 0, None, closed="left"), "boolean"],
@@ -70,6 +72,7 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         return_train_score=False,
         timeout=None,
         on_interrupt="stop",
+        keep_predictions=False,
         callbacks=None,
     ):
         super().__init__(
@@ -86,6 +89,7 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         self.random_state = random_state
         self.timeout = timeout
         self.on_interrupt = on_interrupt
+        self.keep_predictions = keep_predictions
         self.callbacks = callbacks
 
     def _make_optimizer(self):
@@ -129,8 +133,11 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         optimizer, n_trials = self._make_optimizer()
         check_names(self.estimator, optimizer.space)
         objective = self._make_objective(X, y, scorers, routed)
-        reason = self._run(optimizer, objective, n_trials, callbacks)
+        store = PredictionStore.of(objective) if self.keep_predictions else None
+        reason = self._run(optimizer, objective, n_trials, callbacks, store)
         self._store_results(optimizer, scorers, refit_metric, reason, n_trials)
+        if store is not None:
+            self.predictions_ = store.result()
         interrupted = reason is StopReason.INTERRUPTED
         self._interrupted = bool(interrupted and self.refit)
         if self.refit and not interrupted:
@@ -220,15 +227,18 @@ class BaseOptimizerSearchCV(BaseSearchCV):
             error_score=self.error_score,
             return_train_score=self.return_train_score,
             verbose=self.verbose,
+            keep_predictions=self.keep_predictions,
         )
 
-    def _run(self, optimizer, objective, n_trials, callbacks):
+    def _run(self, optimizer, objective, n_trials, callbacks, store):
         given = [self.callbacks] if callable(self.callbacks) else self.callbacks or []
         callbacks.begin_search(n_trials * objective.n_folds)
         with Progress(self.verbose, n_trials, objective.n_folds) as progress:
 
             def after_trial(history: History) -> bool:
                 progress.update(history)
+                if store is not None:
+                    store.update(history)
                 answers = [callback(history) for callback in given]
                 return any(answers)
 

@@ -43,6 +43,7 @@ class DistributionSearchCV(BaseOptimizerSearchCV):
         return_train_score=False,
         timeout=None,
         on_interrupt="stop",
+        keep_predictions=False,
         callbacks=None,
     ):
         super().__init__(
@@ -58,6 +59,7 @@ class DistributionSearchCV(BaseOptimizerSearchCV):
             return_train_score=return_train_score,
             timeout=timeout,
             on_interrupt=on_interrupt,
+            keep_predictions=keep_predictions,
             callbacks=callbacks,
         )
         self.param_distributions = param_distributions

@@ -54,6 +54,10 @@ class GridSearchCV(BaseOptimizerSearchCV):
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
+    keep_predictions : bool, default=False
+        Keep what each candidate predicts for the rows of its test folds, for ensembles;
+        needs a classifier or a regressor. In float32; beyond 256 MB in a temporary
+        file.
     callbacks : callable or list of callable, default=None
         Each is called with the :class:`~accsmbo.history.History` after each candidate;
         a true answer ends the search.
@@ -86,6 +90,9 @@ class GridSearchCV(BaseOptimizerSearchCV):
         Number of features seen by ``best_estimator_``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of features seen by ``best_estimator_``, where it has them.
+    predictions_ : OutOfFoldPredictions
+        Predictions of every candidate that has all folds; only with
+        ``keep_predictions``.
     history_ : History
         Every finished trial; values are losses, minus the score.
     optimizer_ : Optimizer
@@ -129,6 +136,7 @@ class GridSearchCV(BaseOptimizerSearchCV):
         return_train_score=False,
         timeout=None,
         on_interrupt="stop",
+        keep_predictions=False,
         callbacks=None,
     ):
         super().__init__(
@@ -144,6 +152,7 @@ class GridSearchCV(BaseOptimizerSearchCV):
             return_train_score=return_train_score,
             timeout=timeout,
             on_interrupt=on_interrupt,
+            keep_predictions=keep_predictions,
             callbacks=callbacks,
         )
         self.param_grid = param_grid

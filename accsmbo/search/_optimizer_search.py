@@ -39,6 +39,7 @@ class OptimizerSearchCV(DistributionSearchCV):
         return_train_score=False,
         timeout=None,
         on_interrupt="stop",
+        keep_predictions=False,
         callbacks=None,
     ):
         super().__init__(
@@ -56,6 +57,7 @@ class OptimizerSearchCV(DistributionSearchCV):
             return_train_score=return_train_score,
             timeout=timeout,
             on_interrupt=on_interrupt,
+            keep_predictions=keep_predictions,
             callbacks=callbacks,
         )
         self.optimizer = optimizer
