@@ -57,9 +57,9 @@ def default_space(estimator: Any) -> dict[str, Any]:
     Notes
     -----
     The spaces are small: what matters most, at the settings that the estimator has
-    (kernel, solver, penalty, loss), so that every point can be fitted. Inputs, and the
-    targets of support vector regression, are taken to be of unit scale, and training
-    sets to hold at least 30 samples. Left alone are budgets (``n_estimators``,
+    (kernel, solver, penalty, loss), so that every point can be fitted. Inputs are taken
+    to be of unit scale, as are the targets of support vector regression, stochastic
+    gradient descent and networks; training sets to hold at least 30 samples. Left alone are budgets (``n_estimators``,
     ``max_iter``, the ``n_components`` of a kernel approximation) and questions that
     the score must not decide (``loss``, ``class_weight``, ``power``, ``quantile``).
     Counts that must not exceed the number of features are searched from 1 to their
@@ -119,7 +119,8 @@ def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
     for name, value in params.items():
         is_estimator = hasattr(value, "get_params") and not isinstance(value, type)
         # A prefit stacking fits its final estimator only.
-        if is_estimator and "__" not in name and (not prefit or name[:5] == "final"):
+        is_fitted = not prefit or name == "final_estimator"
+        if is_estimator and is_fitted and "__" not in name:
             yield name, value
 
 
