@@ -2,6 +2,7 @@
 """Exceptions and warnings of accsmbo."""
 
 __all__ = [
+    "Converged",
     "SearchInterruptedWarning",
     "SpaceExhausted",
     "SurrogateFailedWarning",
@@ -10,6 +11,10 @@ __all__ = [
 
 class SpaceExhausted(Exception):
     """Raised by ``ask`` when every point of a finite space has been asked."""
+
+
+class Converged(SpaceExhausted):
+    """Raised by ``ask`` when an optimizer has converged and has nothing to propose."""
 
 
 class SearchInterruptedWarning(UserWarning):

@@ -3,11 +3,13 @@
 
 from accsmbo.optimizers._base import Observations, Optimizer
 from accsmbo.optimizers._grid_search import GridSearch
+from accsmbo.optimizers._hoag import HOAG
 from accsmbo.optimizers._initial_design import InitialDesign
 from accsmbo.optimizers._random_search import RandomSearch
 from accsmbo.optimizers._smbo import SMBO
 
 __all__ = [
+    "HOAG",
     "SMBO",
     "GridSearch",
     "InitialDesign",

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HOAGSearchCV: search by descent along hypergradients."""
+
+from accsmbo.optimizers import HOAG
+from accsmbo.search._gradient_objective import GradientObjective
+from accsmbo.search._optimizer_search import OptimizerSearchCV
+
+__all__ = ["HOAGSearchCV"]
+
+
+class HOAGSearchCV(OptimizerSearchCV):
+    """Cross-validated search along the gradient of the score by the hyperparameters.
+
+    For models and metrics that :mod:`accsmbo.hypergradients` can differentiate, and
+    continuous parameters: a handful of candidates, each solved only as accurately as
+    the descent needs. It finds the nearest minimum and ends when it has converged
+    (``optimizer_.converged_``), often long before ``n_iter``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What to tune; cloned. A model with an inner problem, or a pipeline that ends in
+        one.
+    param_distributions : dict, list of dict, Space or None, default=None
+        What to search: everything :class:`~accsmbo.Space` takes. None: the default
+        space of the estimator, :func:`~accsmbo.default_spaces.default_space`.
+        Parameters without a gradient stay at the middle of their range.
+    n_iter : int, default=50
+        Largest number of candidates.
+    optimizer : Optimizer or None, default=None
+        None: :class:`~accsmbo.optimizers.HOAG`, one descent from the middle of the
+        space. It is cloned; its space is replaced, and its seed where
+        ``random_state`` is not None.
+    scoring : str, callable, list, tuple or dict, default=None
+        As in scikit-learn. Where several metrics are computed, ``refit`` names the one
+        that is optimised; if it does not name one, the first is.
+    n_jobs : int or None, default=None
+        Workers for folds, through joblib; -1 uses all cores. Warm starts between
+        candidates are kept in one process only.
+    refit : bool, str or callable, default=True
+        As in scikit-learn. A callable selects among the results only.
+    cv : int, cross-validation generator or iterable, default=None
+        As in scikit-learn. Splits are drawn once and shared by all candidates.
+    verbose : int, default=0
+        0: silent; 1: a line at the start, and a progress bar in a terminal.
+    pre_dispatch : int or str, default="2*n_jobs"
+        As in joblib.
+    random_state : int, RandomState instance or None, default=None
+        Seed of restarts; 0 is a seed.
+    error_score : "raise" or numeric, default=np.nan
+        Score of a fold whose fit or scoring failed.
+    return_train_score : bool, default=False
+        Whether ``cv_results_`` includes training scores.
+    timeout : float or None, default=None
+        Seconds for the whole search; no fold starts later. The refit follows.
+    on_interrupt : {"stop", "raise"}, default="stop"
+        What Ctrl-C does once a candidate is finished: end the search normally with a
+        warning and without refit, or re-raise after the results are set.
+    callbacks : callable or list of callable, default=None
+        Each is called with the :class:`~accsmbo.history.History` after each candidate;
+        a true answer ends the search.
+
+    Attributes
+    ----------
+    cv_results_ : dict of ndarray
+        As in scikit-learn, one entry per candidate in the order of asking. Scores are
+        as accurate as the inner solves were.
+    best_estimator_ : estimator
+        Refitted on all data; only with ``refit``.
+    best_score_ : float
+        Mean cross-validated score of the best candidate; not with a callable ``refit``.
+    best_params_ : dict
+        Parameters of the best candidate; ties go to the first.
+    best_index_ : int
+        Its index into ``cv_results_``.
+    scorer_ : callable or dict
+        Scorer, or scorers by name.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds for the refit; only with ``refit``.
+    multimetric_ : bool
+        Whether several metrics were computed.
+    objective_metric_ : str
+        The metric that was optimised.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels; only with ``refit`` and a classifier.
+    n_features_in_ : int
+        Number of features seen by ``best_estimator_``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen by ``best_estimator_``, where it has them.
+    history_ : History
+        Every finished trial; values are losses, minus the score.
+    optimizer_ : Optimizer
+        The optimizer after the search.
+
+    See Also
+    --------
+    AccSMBOSearchCV : Global search.
+    accsmbo.hypergradients.hypergradient : The gradient alone.
+
+    References
+    ----------
+    .. [1] F. Pedregosa, "Hyperparameter optimization with approximate gradient",
+       ICML 2016.
+
+    Examples
+    --------
+    >>> from scipy.stats import loguniform
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from accsmbo.search import HOAGSearchCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> search = HOAGSearchCV(
+    ...     model, {"logisticregression__C": loguniform(1e-4, 1e4)},
+    ...     scoring="neg_log_loss",
+    ... ).fit(X, y)
+    >>> search.optimizer_.converged_, len(search.history_) < 10
+    (True, True)
+    """
+
+    def _default_optimizer(self):
+        return HOAG()
+
+    def _make_objective(self, X, y, scorers, routed):
+        plain = super()._make_objective(X, y, scorers, routed)
+        return GradientObjective.from_values(plain)
