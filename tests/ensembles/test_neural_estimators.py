@@ -59,14 +59,16 @@ def test_digits_beat_a_single_network():
         X / 16.0, y, test_size=0.3, random_state=0, stratify=y
     )
     ensemble = HyperBatchEnsembleClassifier(
-        (50,),
+        (100,),
         l2_bounds=(1e-3, 1.0),
         dropout_bounds=(1e-3, 0.5),
         tuning_learning_rate=1e-2,
         factor_init="gaussian",
+        regularize_factors=False,
+        validation_fraction=0.1,
         learning_rate_init=3e-3,
         batch_size=64,
-        max_iter=60,
+        max_iter=50,
         random_state=0,
     ).fit(X_train, y_train)
     single = MLPClassifier(max_iter=1000, random_state=0).fit(X_train, y_train)
