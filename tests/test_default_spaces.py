@@ -479,8 +479,15 @@ def test_linear_boosters_have_no_trees():
     }
 
 
+# The package without its __init__, which imports the searches and so scikit-learn's.
 NO_IMPORT = """
+import importlib.util
 import sys
+import types
+
+package = types.ModuleType("accsmbo")
+package.__path__ = importlib.util.find_spec("accsmbo").submodule_search_locations
+sys.modules["accsmbo"] = package
 from accsmbo.default_spaces import default_space
 
 class SVC:

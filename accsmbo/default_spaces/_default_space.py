@@ -59,12 +59,13 @@ def default_space(estimator: Any) -> dict[str, Any]:
     The spaces are small: what matters most, at the settings that the estimator has
     (kernel, solver, penalty, loss), so that every point can be fitted. Inputs are taken
     to be of unit scale, as are the targets of support vector regression, stochastic
-    gradient descent and networks; training sets to hold at least 30 samples. Left alone are budgets (``n_estimators``,
-    ``max_iter``, the ``n_components`` of a kernel approximation) and questions that
-    the score must not decide (``loss``, ``class_weight``, ``power``, ``quantile``).
-    Counts that must not exceed the number of features are searched from 1 to their
-    current value. Nothing is searched inside a frozen or prefit estimator or inside
-    another search.
+    gradient descent and networks; training sets to hold at least 30 samples. Left
+    alone are budgets (``n_estimators``, ``max_iter``, the ``n_components`` of a kernel
+    approximation) and questions that the score must not decide (``loss``,
+    ``class_weight``, ``power``, ``quantile``). Counts that must not exceed the number
+    of features are searched from 1 to their current value.
+
+    Nothing is searched inside a frozen or prefit estimator or inside another search.
 
     The intervals are those of Probst, Boulesteix and Bischl (JMLR 20(53), 2019), Hsu,
     Chang and Lin (A practical guide to support vector classification, 2003), van Rijn
