@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from accsmbo.hypergradients._inner_problem import Array, inner
+from accsmbo.hypergradients._inner_problem import Array
 
 __all__ = ["conjugate_gradient"]
 
@@ -60,21 +60,21 @@ def conjugate_gradient(
             extra = None
     z = residual / preconditioner
     direction = z.copy()
-    rho = inner(residual, z)
+    rho = np.vdot(residual, z)
     for _ in range(max_iter):
         if np.linalg.norm(residual) <= goal:
             break
         image, extra_step = product(direction)
-        curvature = inner(direction, image)
+        curvature = np.vdot(direction, image)
         if not curvature > 0:
             break
-        step = rhs.dtype.type(rho / curvature)
+        step = rho / curvature
         x += step * direction
         extra = step * extra_step if extra is None else extra + step * extra_step
         residual -= step * image
         z = residual / preconditioner
-        rho, previous = inner(residual, z), rho
-        direction *= rhs.dtype.type(rho / previous)
+        rho, previous = np.vdot(residual, z), rho
+        direction *= rho / previous
         direction += z
     norm = float(np.linalg.norm(rhs))
     return x, extra, float(np.linalg.norm(residual)) / norm if norm else 0.0

@@ -71,9 +71,9 @@ class Design:
     def squared_adjoint(self, d: Array) -> Array:
         """Return ``([X, c] o [X, c])^T d``, the diagonal of ``X^T diag(d) X``."""
         if self._squared is None:
-            self._squared = self.X.multiply(self.X) if self._sparse else self.X**2
+            self._squared = self.X**2 if not self._sparse else self.X.copy()
             if self._sparse:
-                self._squared = sparse.csr_array(self._squared)
+                self._squared.data **= 2
         product = self._squared.T @ d
         if not self.constant:
             return np.asarray(product)
