@@ -9,9 +9,9 @@ starts  (k, d)  good points known beforehand, for local candidates
 C       (m, d)  candidates, canonical
 a       (m,)    acquisition values, larger is better
 
-Three stages: many candidates in one vectorised pass; from the best few L-BFGS-B on
-the continuous dimensions, all starts in one separable problem; neighbour moves on
-the discrete dimensions. Every point that was scored may be returned.
+Three stages: many candidates in one vectorised pass; from the best few BFGS on
+the continuous dimensions, all starts in one vectorised call a step; neighbour moves
+on the discrete dimensions. Every point that was scored may be returned.
 """
 
 from collections.abc import Callable
@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 
 from accsmbo.acquisition._base import AcquisitionFunction
 from accsmbo.space import Subspace
+from accsmbo.surrogates._bfgs import minimize_bfgs
 
 __all__ = ["maximize_acquisition"]
 
@@ -31,10 +32,14 @@ Score = Callable[[FloatArray], FloatArray]
 
 # Finite spaces up to this size are enumerated.
 MAX_ENUMERATED = 1000
-# Discrete dimensions with up to so many levels are searched through all of them.
-MAX_SWEPT = 8
+# Discrete dimensions with up to so many levels are searched through all of them;
+# of more unordered choices so many are drawn.
+MAX_SWEPT = 16
 # Steps in cells along discrete dimensions with more levels.
 STEPS = np.array([-16, -8, -4, -2, -1, 1, 2, 4, 8, 16])
+# With more levels than this the steps are in the unit interval, then snapped.
+MAX_AXIS = 1000
+FAR_STEPS = np.array([-0.1, -0.03, -0.01, -0.001, 0.001, 0.01, 0.03, 0.1])
 # Coordinates closer than this are the same point.
 SAME = 1e-9
 
@@ -52,7 +57,7 @@ def maximize_acquisition(
     n_random: int = 400,
     n_local: int = 200,
     n_refined: int = 4,
-    max_iter: int = 20,
+    max_iter: int = 12,
 ) -> FloatArray:
     """Return the points with the largest acquisition values found.
 
@@ -78,8 +83,8 @@ def maximize_acquisition(
         Numbers of candidates.
     n_refined : int, default=4
         How many candidates are refined; 0: none.
-    max_iter : int, default=20
-        Iterations of L-BFGS-B.
+    max_iter : int, default=12
+        Evaluations of the gradient in the refinement.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def maximize_acquisition(
         return C
     a = score(C)
     if n_refined:
-        refine = _Refinement(acquisition, subspace, surrogate, best, score, max_iter)
+        refine = _Refinement(acquisition, subspace, surrogate, best, score, max_iter, rng)
         better, values = refine(_top(C, a, n_refined))
         fresh = ~_is_seen(better, seen)
         C, a = np.vstack([C, better[fresh]]), np.concatenate([a, values[fresh]])
@@ -118,8 +123,7 @@ def _all_points(subspace: Subspace) -> FloatArray:
 def _is_seen(C: FloatArray, seen: FloatArray) -> NDArray[np.bool_]:
     if len(seen) == 0 or len(C) == 0:
         return np.zeros(len(C), bool)
-    known = {row.tobytes() for row in np.round(seen / SAME)}
-    return np.array([row.tobytes() in known for row in np.round(C / SAME)])
+    return cdist(C, seen, "chebyshev").min(axis=1) < SAME
 
 
 def _unseen(C: FloatArray, seen: FloatArray) -> FloatArray:
@@ -130,7 +134,7 @@ def _top(C: FloatArray, a: FloatArray, k: int) -> FloatArray:
     """Return the k best distinct rows, the best first."""
     chosen: list[int] = []
     for i in np.argsort(-a, kind="stable"):
-        if all(np.abs(C[i] - C[j]).max() > SAME for j in chosen):
+        if not chosen or np.abs(C[chosen] - C[i]).max(axis=1).min() > SAME:
             chosen.append(int(i))
         if len(chosen) == k:
             break
@@ -187,6 +191,7 @@ class _Refinement:
         best: float,
         score: Score,
         max_iter: int,
+        rng: np.random.Generator,
     ) -> None:
         self.acquisition = acquisition
         self.subspace = subspace
@@ -194,63 +199,70 @@ class _Refinement:
         self.best = best
         self.score = score
         self.max_iter = max_iter
+        self.rng = rng
         self.continuous = np.flatnonzero(subspace.levels == 0)
         self.discrete = np.flatnonzero(subspace.levels != 0)
-        self.axes = {j: subspace.grid_coordinates(int(j)) for j in self.discrete}
 
     def __call__(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return refined points and their values."""
         if len(self.discrete):
-            C = self._neighbours(C)
+            C = self.subspace.snap(self._neighbours(C))
         if len(self.continuous):
             C = self._climb(C)
         return C, self.score(C)
 
     def _climb(self, C: FloatArray) -> FloatArray:
-        """Maximise the sum over the points, which is separable, by L-BFGS-B."""
-        shape = (len(C), len(self.continuous))
+        """Move each point to a local maximum along the continuous dimensions."""
 
-        def negated(x: FloatArray) -> tuple[float, FloatArray]:
+        def negated(x: FloatArray) -> tuple[FloatArray, FloatArray]:
             U = C.copy()
-            U[:, self.continuous] = x.reshape(shape)
+            U[:, self.continuous] = x
             a, gradient = self.acquisition.evaluate_with_gradient(
                 self.surrogate, U, self.best
             )
-            return -float(a.sum()), -gradient[:, self.continuous].ravel()
+            return -a, -gradient[:, self.continuous]
 
-        result = minimize(
+        d = len(self.continuous)
+        x, _ = minimize_bfgs(
             negated,
-            C[:, self.continuous].ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, 1.0)] * (shape[0] * shape[1]),
-            options={"maxiter": self.max_iter},
+            C[:, self.continuous],
+            np.zeros(d),
+            np.ones(d),
+            max_calls=self.max_iter,
+            max_step=0.2,
         )
         refined = C.copy()
-        refined[:, self.continuous] = np.clip(result.x, 0.0, 1.0).reshape(shape)
+        refined[:, self.continuous] = x
         return refined
 
     def _neighbours(self, C: FloatArray) -> FloatArray:
         """Move each point to the best of its discrete neighbours, once."""
-        blocks = [self._moves(row) for row in C]
-        a = self.score(np.vstack(blocks))
+        blocks = [self._moves(u) for u in C]
         ends = np.cumsum([len(block) for block in blocks])
-        parts = np.split(a, ends[:-1])
-        return np.stack(
-            [b[int(np.argmax(v))] for b, v in zip(blocks, parts, strict=True)]
-        )
+        parts = np.split(self.score(np.vstack(blocks)), ends[:-1])
+        best = [block[np.argmax(a)] for block, a in zip(blocks, parts, strict=True)]
+        return np.stack(best)
 
     def _moves(self, u: FloatArray) -> FloatArray:
-        """Return u and all points one discrete move away."""
-        moves = [u]
-        for j in self.discrete:
-            axis = self.axes[j]
-            here = int(np.argmin(np.abs(axis - u[j])))
-            levels = np.arange(len(axis))
-            if len(axis) > MAX_SWEPT and not self.subspace.categorical[j]:
-                levels = np.unique(np.clip(here + STEPS, 0, len(axis) - 1))
-            for level in levels[levels != here]:
-                moved = u.copy()
-                moved[j] = axis[level]
-                moves.append(moved)
-        return np.array(moves)
+        """Return u and points that differ from it in one discrete coordinate."""
+        columns = [self._levels(int(j), u[j]) for j in self.discrete]
+        moves = np.tile(u, (1 + sum(len(c) for c in columns), 1))
+        row = 1
+        for j, column in zip(self.discrete, columns, strict=True):
+            moves[row : row + len(column), j] = column
+            row += len(column)
+        return moves
+
+    def _levels(self, j: int, here: float) -> FloatArray:
+        """Return the coordinates to try in one discrete dimension."""
+        n_levels = int(self.subspace.levels[j])
+        if n_levels > MAX_AXIS:
+            near = np.clip(here + FAR_STEPS, 0.0, 1.0)
+            return near if not self.subspace.categorical[j] else self.rng.random(16)
+        axis = self.subspace.grid_coordinates(j)
+        if n_levels <= MAX_SWEPT:
+            return axis
+        if self.subspace.categorical[j]:
+            return self.rng.choice(axis, size=MAX_SWEPT, replace=False)
+        index = int(np.argmin(np.abs(axis - here)))
+        return axis[np.unique(np.clip(index + STEPS, 0, n_levels - 1))]

@@ -19,6 +19,8 @@ __all__ = ["log_h", "log_phi"]
 FloatArray = NDArray[np.float64]
 
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+SQRT_HALF_PI = np.sqrt(0.5 * np.pi)
+SQRT_HALF = np.sqrt(0.5)
 # Below DIRECT the two terms of h cancel; below SERIES so does 1 - |z| Phi/phi,
 # and the first terms of its asymptotic series are exact to 1e-13.
 DIRECT = -1.0
@@ -32,11 +34,14 @@ def log_phi(z: FloatArray) -> FloatArray:
 
 def log_h(z: FloatArray) -> FloatArray:
     """Return log(phi(z) + z Phi(z)) for any finite z."""
-    near = np.maximum(z, DIRECT)
-    direct = np.log(np.exp(log_phi(near)) + near * ndtr(near))
+    h = np.exp(log_phi(z)) + z * ndtr(z)
+    near = z > DIRECT
+    if near.all():
+        return np.log(h)
     x = -np.clip(z, SERIES, DIRECT)
-    middle = np.log1p(-x * np.sqrt(np.pi / 2.0) * erfcx(x / np.sqrt(2.0)))
-    w = 1.0 / np.minimum(z, SERIES) ** 2
-    far = np.log(w) + np.log1p(w * (-3.0 + w * (15.0 - 105.0 * w)))
-    tail = log_phi(z) + np.where(z > SERIES, middle, far)
-    return np.where(z > DIRECT, direct, tail)
+    rest = np.log1p(-SQRT_HALF_PI * x * erfcx(x * SQRT_HALF))
+    if z.min() < SERIES:
+        w = 1.0 / np.minimum(z, SERIES) ** 2
+        far = np.log(w) + np.log1p(w * (-3.0 + w * (15.0 - 105.0 * w)))
+        rest = np.where(z > SERIES, rest, far)
+    return np.where(near, np.log(np.where(near, h, 1.0)), log_phi(z) + rest)

@@ -12,6 +12,7 @@ from accsmbo.surrogates._joint_likelihood import (
 from accsmbo.surrogates._kernels import RBF, Kernel, Matern32, Matern52, MaternSum
 from accsmbo.surrogates._likelihood import Hyperparameters, NormalPrior, Priors
 from accsmbo.surrogates._multi_kernel import MultiKernelGaussianProcess
+from accsmbo.surrogates._random_forest import RandomForestSurrogate
 
 __all__ = [
     "RBF",
@@ -28,5 +29,6 @@ __all__ = [
     "MultiKernelGaussianProcess",
     "NormalPrior",
     "Priors",
+    "RandomForestSurrogate",
     "Surrogate",
 ]

@@ -8,12 +8,16 @@ L       (n, n)  lower triangular, L L' = R + jitter I
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
 
 from accsmbo.surrogates._base import FloatArray
 
-__all__ = ["extend_cholesky", "inverse_from_cholesky", "jittered_cholesky"]
+__all__ = [
+    "extend_cholesky",
+    "inverse_from_cholesky",
+    "jittered_cholesky",
+    "solve_lower",
+]
 
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
@@ -26,10 +30,11 @@ def jittered_cholesky(R: FloatArray) -> tuple[FloatArray, float]:
     numpy.linalg.LinAlgError
         Where no jitter up to 1e-2 of the mean diagonal makes `R` positive definite.
     """
-    scale = float(np.mean(np.diagonal(R)))
     for jitter in JITTERS:
-        shifted = R if jitter == 0.0 else R + jitter * scale * np.eye(len(R))
-        L, info = dpotrf(shifted, lower=1, clean=1)
+        if jitter:
+            scale = float(np.mean(np.diagonal(R)))
+            R = R + jitter * scale * np.eye(len(R))
+        L, info = dpotrf(R, lower=1, clean=1)
         if info == 0:
             return L, jitter
     raise np.linalg.LinAlgError(
@@ -39,11 +44,20 @@ def jittered_cholesky(R: FloatArray) -> tuple[FloatArray, float]:
     )
 
 
+def solve_lower(
+    L: FloatArray, rhs: FloatArray, *, transposed: bool = False
+) -> FloatArray:
+    """Return L^-1 rhs or L^-T rhs; LAPACK itself, for its lack of overhead."""
+    return np.asarray(dtrtrs(L, rhs, lower=1, trans=int(transposed))[0])
+
+
 def inverse_from_cholesky(L: FloatArray) -> FloatArray:
     """Return (L L')^-1, both triangles filled in."""
+    # LAPACK leaves the other triangle as it was, which is zero
     inverse, _ = dpotri(L, lower=1)
-    lower = np.tril(inverse, -1)
-    return lower + lower.T + np.diag(np.diagonal(inverse))
+    full = np.ascontiguousarray(inverse + inverse.T)
+    full.ravel()[:: len(full) + 1] *= 0.5
+    return full
 
 
 def extend_cholesky(L: FloatArray, cross: FloatArray, corner: FloatArray) -> FloatArray:
@@ -66,7 +80,7 @@ def extend_cholesky(L: FloatArray, cross: FloatArray, corner: FloatArray) -> Flo
     L : ndarray of shape (n + m, n + m)
     """
     n, m = len(L), len(cross)
-    B = solve_triangular(L, cross.T, lower=True, check_finite=False).T
+    B = solve_lower(L, cross.T).T
     extended = np.zeros((n + m, n + m), order="F")
     extended[:n, :n] = L
     extended[n:, :n] = B

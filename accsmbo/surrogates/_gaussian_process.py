@@ -17,7 +17,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
 from accsmbo.surrogates._base import (
@@ -26,6 +25,7 @@ from accsmbo.surrogates._base import (
     check_observations,
     check_points,
 )
+from accsmbo.surrogates._bfgs import minimize_bfgs
 from accsmbo.surrogates._kernels import Kernel, Matern52
 from accsmbo.surrogates._likelihood import (
     Hyperparameters,
@@ -59,8 +59,8 @@ class GaussianProcess(BaseEstimator):
         Whether to learn a monotone warping of each ordered dimension.
     mean_variance : float, default=1.0
         Prior variance of the constant mean, as a multiple of the amplitude.
-    max_iter : int, default=15
-        Iterations of L-BFGS-B in `fit`.
+    max_iter : int, default=20
+        Evaluations of the likelihood in `fit`.
     warm_start : bool, default=False
         Start from the hyperparameters of the last `fit`, keep them until the
         number of points has grown by `refit_growth`, and extend the Cholesky
@@ -109,7 +109,7 @@ class GaussianProcess(BaseEstimator):
         priors: Priors | None = None,
         warp: bool = False,
         mean_variance: float = 1.0,
-        max_iter: int = 15,
+        max_iter: int = 20,
         warm_start: bool = False,
         refit_growth: float = 0.05,
         max_fit_points: int = 400,
@@ -250,26 +250,26 @@ class GaussianProcess(BaseEstimator):
         priors = layout.priors(Priors() if self.priors is None else self.priors)
         start = self._theta if warm else np.array([p.mean for p in priors])
         chosen = _fit_subset(t, self.max_fit_points)
-        result = minimize(
-            penalised_likelihood,
-            start,
-            args=(
-                self._used_kernel(),
-                layout,
-                priors,
-                U[chosen],
-                t[chosen],
-                N[chosen],
-                self.mean_variance,
-            ),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(np.log(p.low), np.log(p.high)) for p in priors],
-            options={"maxiter": self.max_iter, "maxcor": 6},
+        kernel = self._used_kernel()
+        arrays = (U[chosen], t[chosen], N[chosen])
+
+        def objective(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+            nll, gradient = penalised_likelihood(
+                theta[0], kernel, layout, priors, *arrays, self.mean_variance
+            )
+            return np.array([nll]), gradient[None, :]
+
+        theta, nll = minimize_bfgs(
+            objective,
+            start[None, :],
+            np.log([p.low for p in priors]),
+            np.log([p.high for p in priors]),
+            max_calls=self.max_iter,
+            max_step=2.0,
         )
-        self._theta, self._layout, self._n_optimised = result.x, layout, len(t)
-        self.log_likelihood_ = -float(result.fun)
-        return layout.unpack(result.x)
+        self._theta, self._layout, self._n_optimised = theta[0], layout, len(t)
+        self.log_likelihood_ = -float(nll[0])
+        return layout.unpack(theta[0])
 
     def _factor(
         self,

@@ -24,10 +24,13 @@ W = G * slope and w = W 1.
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from accsmbo.surrogates._base import BoolArray, FloatArray
-from accsmbo.surrogates._cholesky import inverse_from_cholesky, jittered_cholesky
+from accsmbo.surrogates._cholesky import (
+    inverse_from_cholesky,
+    jittered_cholesky,
+    solve_lower,
+)
 from accsmbo.surrogates._kernels import Kernel, scaled_distance
 from accsmbo.surrogates._warping import warp, warp_gradient
 
@@ -247,10 +250,10 @@ def penalised_likelihood(
     s = scaled_distance(Z, Z, hyper.length_scales, layout.categorical)
     k, slope = kernel.value_and_slope(s)
     k += mean_variance
-    k[np.diag_indices(n)] += hyper.noise + hyper.noise_factor * N
+    k.ravel()[:: n + 1] += hyper.noise + hyper.noise_factor * N
     L, _ = jittered_cholesky(k)
-    half = solve_triangular(L, y, lower=True, check_finite=False)
-    A = solve_triangular(L, half, lower=True, trans=1, check_finite=False)
+    half = solve_lower(L, y)
+    A = solve_lower(L, half, transposed=True)
     q = float(half @ half) + 2.0
     G = inverse_from_cholesky(L)
     G -= np.outer(A, A) * ((n + 2.0) / q)

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from accsmbo.surrogates._base import BoolArray, FloatArray
-from accsmbo.surrogates._cholesky import extend_cholesky, jittered_cholesky
+from accsmbo.surrogates._cholesky import (
+    extend_cholesky,
+    jittered_cholesky,
+    solve_lower,
+)
 from accsmbo.surrogates._kernels import Kernel, scaled_distance
 from accsmbo.surrogates._likelihood import Hyperparameters
 from accsmbo.surrogates._warping import warp_gradient
@@ -110,12 +113,12 @@ class Posterior:
 
     def weights(self, t: FloatArray) -> FloatArray:
         """Return A = R^-1 t, shape (n,)."""
-        return self._solve(self._half(t), transposed=True)
+        return solve_lower(self.L, solve_lower(self.L, t), transposed=True)
 
     def moments(self, V: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and var at new points, each of shape (m,)."""
         kv = self._covariance(self.hyper.warped(V), self.Z)
-        return kv @ A, self._variance(self._half(kv.T))
+        return kv @ A, self._variance(solve_lower(self.L, kv.T))
 
     def moments_gradient(
         self, V: FloatArray, A: FloatArray
@@ -131,8 +134,8 @@ class Posterior:
         s = scaled_distance(X, self.Z, scales, self.categorical)
         k, slope = self.kernel.value_and_slope(s)
         k += self.mean_variance
-        half = self._half(k.T)
-        B = self._solve(half, transposed=True).T
+        half = solve_lower(self.L, k.T)
+        B = solve_lower(self.L, half, transposed=True).T
         chain = 2.0 / scales**2 * by_v
 
         def contract(weights: FloatArray) -> FloatArray:
@@ -152,14 +155,6 @@ class Posterior:
     def _covariance(self, Z: FloatArray, V: FloatArray) -> FloatArray:
         s = scaled_distance(Z, V, self.hyper.length_scales, self.categorical)
         return self.kernel.value(s) + self.mean_variance
-
-    def _half(self, rhs: FloatArray) -> FloatArray:
-        return self._solve(rhs, transposed=False)
-
-    def _solve(self, rhs: FloatArray, *, transposed: bool) -> FloatArray:
-        return solve_triangular(
-            self.L, rhs, lower=True, trans=int(transposed), check_finite=False
-        )
 
     def _variance(self, half: FloatArray) -> FloatArray:
         prior = 1.0 + self.mean_variance

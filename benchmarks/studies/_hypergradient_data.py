@@ -55,7 +55,9 @@ def liblinear_fit(X: Any, y: np.ndarray, C: float, eps: float) -> Callable[[], N
     return lambda: liblinear.train(task, options)
 
 
-def interleaved(functions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+def interleaved(
+    functions: dict[str, Callable[[], Any]], rounds: int
+) -> dict[str, float]:
     """Return the median seconds of each function, all called in turn each round."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds):

@@ -102,7 +102,9 @@ def on_rcv1(X, y, curves, rounds: int) -> dict:
         "liblinear_eps_0.01_s": round(seconds["liblinear"], 4),
         "ratio_hoag_to_its_stop": round(seconds["hoag"] / seconds["liblinear"], 3),
         "evaluations": len(lams),
-        "evaluations_to_0.1_percent": int(np.argmax(inside)) + 1 if inside.any() else None,
+        "evaluations_to_0.1_percent": int(np.argmax(inside)) + 1
+        if inside.any()
+        else None,
         "gap_percent": round(100 * (float(exact(lams[np.argmin(told)])) / best - 1), 4),
         "lams": [round(float(v), 4) for v in lams],
     }

@@ -42,9 +42,7 @@ def measure(X, y, lam: float, rounds: int) -> dict[str, float]:
         )
 
     def cold(tolerance):
-        fold = FoldHypergradient(
-            model, X, y, train, test, names=["C"], scoring=SCORING
-        )
+        fold = FoldHypergradient(model, X, y, train, test, names=["C"], scoring=SCORING)
         return fold({"C": C}, tolerance=tolerance)
 
     seconds = interleaved(

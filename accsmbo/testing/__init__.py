@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Contract tests for people who extend accsmbo."""
+
+from accsmbo.testing._gradient import check_gradient, numerical_gradient
+from accsmbo.testing._optimizer import check_optimizer
+from accsmbo.testing._surrogate import check_surrogate
+
+__all__ = [
+    "check_gradient",
+    "check_optimizer",
+    "check_surrogate",
+    "numerical_gradient",
+]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run optimizers on functions and keep what they found, with versions and machine."""
+
+import json
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from peers import PACKAGES, PEERS, Function
+
+
+def record(
+    name: str, space: dict[str, tuple], f: Function, budget: int, seed: int
+) -> dict[str, Any]:
+    """Return the values that one optimizer saw, and its own time per evaluation."""
+    values: list[float] = []
+    spent = 0.0
+
+    def timed(params: dict[str, Any]) -> float:
+        nonlocal spent
+        start = time.perf_counter()
+        value = float(f(params))
+        spent += time.perf_counter() - start
+        values.append(value)
+        return value
+
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        PEERS[name](space, timed, budget, seed)
+    own = (time.perf_counter() - start - spent) / budget
+    return {"values": [float(f"{v:.10g}") for v in values], "own_s": round(own, 5)}
+
+
+def environment(peers: Iterable[str]) -> dict[str, Any]:
+    """Return the versions and the machine that a result belongs to."""
+    packages = ["numpy", "scipy", "scikit-learn"]
+    packages += sorted({PACKAGES[p] for p in peers if p in PACKAGES})
+    versions = {}
+    for package in packages:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return {
+        "python": platform.python_version(),
+        "versions": versions,
+        "machine": {
+            "system": platform.system(),
+            "processor": platform.machine(),
+            "cpus": os.cpu_count(),
+            "threads": os.environ.get("OMP_NUM_THREADS", "not limited"),
+        },
+        "command": " ".join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+class Results:
+    """Runs by the key `task|optimizer|seed` in one JSON file, saved after each."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        stored = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.runs: dict[str, Any] = stored.get("runs", {})
+        self.environments: dict[str, Any] = stored.get("environments", {})
+        self.extra: dict[str, Any] = stored.get("summary", {})
+
+    def save(self) -> None:
+        """Write the file, one line a run so that diffs stay readable."""
+        lines = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in self.runs.items()]
+        text = (
+            '{"environments": '
+            + json.dumps(self.environments, indent=1)
+            + ',\n"summary": '
+            + json.dumps(self.extra, indent=1)
+            + ',\n"runs": {\n'
+            + ",\n".join(lines)
+            + "\n}}\n"
+        )
+        self.path.write_text(text)
+
+    def run(
+        self,
+        task: str,
+        peer: str,
+        seed: int,
+        space: dict[str, tuple],
+        f: Function,
+        budget: int,
+    ) -> None:
+        """Run what is not in the file yet."""
+        key = f"{task}|{peer}|{seed}"
+        if key in self.runs:
+            return
+        try:
+            self.runs[key] = record(peer, space, f, budget, seed)
+        except Exception as error:  # a peer's own fault is a row, not the end
+            print(key, "failed:", type(error).__name__, str(error)[:200], flush=True)
+            return
+        self.save()
