@@ -79,6 +79,9 @@ def as_grid_search(cls):
         def param_distributions(self, value):
             self.param_grid = value
 
+    # A pickle finds the class by its name in this module.
+    GridSearchCV.__qualname__ = "GridSearchCV"
+    globals()["GridSearchCV"] = GridSearchCV
     return GridSearchCV
 
 
@@ -92,12 +95,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _touching(module, name):
-    """Names of the module's functions that mention `name` or use one that does."""
+    """Names of the module's definitions that mention `name` or use one that does."""
     source = inspect.getsource(module)
     definitions = {
-        node.name: node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        key: node for node in ast.parse(source).body for key in _defined_by(node)
     }
     word = re.compile(rf"(?<![A-Za-z]){name}")
     used = {
@@ -117,8 +118,20 @@ def _touching(module, name):
         touching |= more
 
 
+def _defined_by(node):
+    match node:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [node.name]
+        case ast.Assign(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
 def _first_line(node):
-    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 class _Outcomes:
