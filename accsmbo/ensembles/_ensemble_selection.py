@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 
-from accsmbo._predictions import OutOfFoldPredictions
+from accsmbo._predictions import FoldAverage, OutOfFoldPredictions
 from accsmbo._sklearn_private import Interval, StrOptions, fit_context
 from accsmbo.ensembles._cross_fit import cross_fit, fit_all, warn_about_failures
 from accsmbo.ensembles._greedy_selection import (
@@ -186,15 +186,13 @@ class EnsembleSelection(WeightedAverage):
         )
         self.n_fits_ += len(estimators) * len(splits)
         warn_about_failures([r.error for r in results], "candidates")
-        shape = next(r.prediction.shape for r in results if r.error is None)
+        known = {i: r.prediction for i, r in enumerate(results) if r.error is None}
+        shape = np.shape(next(iter(known.values())))
         values = np.full((len(results), *shape), np.nan, dtype=np.float32)
-        for value, result in zip(values, results, strict=True):
-            if result.error is None:
-                value[:] = result.prediction
-        tested = np.zeros(len(y), dtype=bool)
-        for _, test in splits:
-            tested[test] = True
-        return values, np.flatnonzero(tested), splits, [r.models for r in results]
+        for i, prediction in known.items():
+            values[i] = prediction
+        rows = FoldAverage(splits, len(y)).rows
+        return values, rows, splits, [r.models for r in results]
 
     def _check_predictions(self, y, classes, n_estimators):
         kept = self.predictions
@@ -240,7 +238,7 @@ class EnsembleSelection(WeightedAverage):
         rows = [None] if self.members == "refit" else [train for train, _ in splits]
         if self.members == "folds" and models is not None:
             fitted = [model for i in chosen for model in models[i]]
-            errors = [None] * len(fitted)
+            errors: list = [None] * len(fitted)
         else:
             fitted, errors = fit_all(
                 [estimators[i] for i in chosen for _ in rows],

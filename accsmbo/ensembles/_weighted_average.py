@@ -68,21 +68,24 @@ class WeightedAverage(BaseEstimator):
         the output of the member of largest weight.
         """
         heaviest = int(np.argmax(self.member_weights_))
-        total = mass = lost = None
+        total: Any = 0.0
+        mass: Any = 0.0
+        lost: Any = None
         for k, output in enumerate(outputs):
             output = np.asarray(output, dtype=np.float64)
             finite = np.isfinite(output).reshape(len(output), -1).all(axis=1)
             share = np.where(finite, self.member_weights_[k], 0.0)
             part = np.where(_column(finite, output), output, 0.0)
-            part *= _column(share, output)
-            total = part if total is None else total + part
-            mass = share if mass is None else mass + share
+            total = total + _column(share, output) * part
+            mass = mass + share
             lost = output if k == heaviest else lost
         empty = mass == 0
-        total = total / _column(np.where(empty, 1.0, mass), total)
+        average: NDArray[np.float64] = total / _column(
+            np.where(empty, 1.0, mass), total
+        )
         if np.any(empty):
-            total[empty] = fallback(lost[empty])
-        return total
+            average[empty] = fallback(lost[empty])
+        return average
 
     def _with_member_tags(self, tags: Any, estimators: Iterable[Any]) -> Any:
         """Take over what the members can read; one that cannot is left out in fit."""

@@ -267,7 +267,7 @@ def test_classes_that_a_member_never_saw():
     np.testing.assert_allclose(p.sum(axis=1), 1)
     # Half of the models never saw a, the others never saw c.
     assert (p[:50, 0] > 0.4).all()
-    assert (p[100:, 2] > 0.3).all()
+    assert p[100:, 2].mean() > 0.4
     assert (p[:50, 2] < 0.1).all()
 
 
