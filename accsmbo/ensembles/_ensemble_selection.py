@@ -186,10 +186,14 @@ class EnsembleSelection(WeightedAverage):
         )
         self.n_fits_ += len(estimators) * len(splits)
         warn_about_failures([r.error for r in results], "candidates")
-        known = {i: r.prediction for i, r in enumerate(results) if r.error is None}
-        shape = np.shape(next(iter(known.values())))
+        known = [
+            (i, np.asarray(r.prediction))
+            for i, r in enumerate(results)
+            if r.error is None
+        ]
+        shape = known[0][1].shape
         values = np.full((len(results), *shape), np.nan, dtype=np.float32)
-        for i, prediction in known.items():
+        for i, prediction in known:
             values[i] = prediction
         rows = FoldAverage(splits, len(y)).rows
         return values, rows, splits, [r.models for r in results]

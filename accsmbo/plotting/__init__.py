@@ -2,5 +2,6 @@
 """Displays of searches, in scikit-learn's Display convention; they need matplotlib."""
 
 from accsmbo.plotting._convergence import ConvergenceDisplay
+from accsmbo.plotting._reliability import ReliabilityDisplay
 
-__all__ = ["ConvergenceDisplay"]
+__all__ = ["ConvergenceDisplay", "ReliabilityDisplay"]
