@@ -70,6 +70,6 @@ def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
     display = ReliabilityDisplay({"": calibration_bins(y, p)})
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(
-        ImportError, match="ReliabilityDisplay.plot requires matplotlib"
+        ImportError, match=r"ReliabilityDisplay\.plot requires matplotlib"
     ):
         display.plot()
