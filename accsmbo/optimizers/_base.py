@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,13 @@ from sklearn.base import BaseEstimator
 from accsmbo._validation import root_seed
 from accsmbo.exceptions import SpaceExhausted
 from accsmbo.history import Evaluation, History, Trial
+from accsmbo.optimizers._observations import (
+    Observations,
+    Proposal,
+    as_evaluation,
+    check_gradient_names,
+    observe,
+)
 from accsmbo.space import Space, Subspace
 
 __all__ = ["Observations", "Optimizer"]
@@ -21,42 +28,6 @@ FloatArray = NDArray[np.float64]
 
 # Random draws before a finite subspace is enumerated for points not seen yet.
 N_REDRAWS = 100
-
-
-@dataclass(frozen=True)
-class Observations:
-    """What is known of one subspace, as arrays.
-
-    Attributes
-    ----------
-    subspace : Subspace
-        The subspace.
-    U : ndarray of shape (n, n_dims)
-        Canonical points of the finished trials.
-    y : ndarray of shape (n,)
-        Losses; a failed trial carries the worst loss seen (0 if there is none).
-    failed : ndarray of bool of shape (n,)
-        Which trials failed.
-    gradient : ndarray of shape (n, n_dims)
-        d loss / d u, NaN where unknown.
-    noise : ndarray of shape (n,)
-        Standard errors of ``y``, NaN where unknown.
-    pending : ndarray of shape (m, n_dims)
-        Points asked and not told.
-    """
-
-    subspace: Subspace
-    U: FloatArray
-    y: FloatArray
-    failed: NDArray[np.bool_]
-    gradient: FloatArray
-    noise: FloatArray
-    pending: FloatArray
-
-    @property
-    def n_asked(self) -> int:
-        """Number of trials asked so far in this subspace, finished or pending."""
-        return len(self.U) + len(self.pending)
 
 
 class Optimizer(BaseEstimator):
@@ -104,6 +75,22 @@ class Optimizer(BaseEstimator):
         observations = self.observations(index)
         return self._propose(observations, rng), self._tolerance(observations)
 
+    def _propose_several(
+        self, observations: Observations, rng: np.random.Generator, n: int
+    ) -> list[Any]:
+        """Return n points, the first choice first; earlier ones count as pending."""
+        points: list[FloatArray] = []
+        for _ in range(n):
+            u = observations.subspace.snap(self._propose(observations, rng))
+            points.append(u)
+            pending = np.vstack([observations.pending, u])
+            observations = replace(observations, pending=pending)
+        return points
+
+    def _in_design(self, index: int) -> bool:
+        """Tell whether the next point of a subspace is one of its first design."""
+        return False
+
     def _tolerance(self, observations: Observations) -> float | None:
         """Return the accuracy to ask of the next trial's inner solve."""
         return None
@@ -124,10 +111,7 @@ class Optimizer(BaseEstimator):
             If there is no space, or it is invalid.
         """
         self._start()
-        number = self._n_asked
-        rng = np.random.default_rng(
-            np.random.SeedSequence(self._root, spawn_key=(number,))
-        )
+        rng = self._rng()
         located = self._next_given_point()
         if located is None:
             index = self._next_subspace()
@@ -135,9 +119,125 @@ class Optimizer(BaseEstimator):
             u = self._unseen(index, np.asarray(proposed, dtype=float), rng)
         else:
             (index, u), tolerance = located, None
+        return self._new_trial(index, u, rng, tolerance)
+
+    def propose(self, n: int) -> list[Proposal]:
+        """Return points that could be asked now, without making them trials.
+
+        Each counts as pending for those after it, so that they lie apart.
+
+        Parameters
+        ----------
+        n : int
+            How many; the subspaces get equal shares.
+
+        Returns
+        -------
+        list of Proposal
+            The first choice first, none asked before; fewer where fewer are left.
+        """
+        self._start()
+        rng = self._rng(len(self.history_), n)
+        shares = [0] * len(self.space_.subspaces)
+        for _ in range(n):
+            open_ = [i for i in self._order if self._n_free(i) > shares[i]]
+            if open_:
+                least = min(open_, key=lambda i: len(self._seen[i]) + shares[i])
+                shares[least] += 1
+        proposals = [
+            Proposal(np.asarray(u, dtype=float), index)
+            for index, share in enumerate(shares)
+            if share
+            for u in self._propose_several(self.observations(index), rng, share)
+        ]
+        return [p for p in proposals if not self.knows(p)]
+
+    def accept(self, proposal: Proposal) -> Trial:
+        """Make a proposal the next trial; it is pending until it is told.
+
+        Parameters
+        ----------
+        proposal : Proposal
+            One of :meth:`propose` that was not asked since.
+
+        Returns
+        -------
+        Trial
+            As from :meth:`ask`.
+
+        Raises
+        ------
+        ValueError
+            If the point has been asked.
+        """
+        if self.knows(proposal):
+            raise ValueError(
+                "proposal must be a point that was not asked yet, got the known point "
+                f"{proposal.unit}. Propose again."
+            )
+        observations = self.observations(proposal.subspace)
+        tolerance = self._tolerance(observations)
+        u = np.array(proposal.unit)
+        return self._new_trial(proposal.subspace, u, self._rng(), tolerance)
+
+    def knows(self, proposal: Proposal) -> bool:
+        """Tell whether the point of a proposal has been asked.
+
+        Parameters
+        ----------
+        proposal : Proposal
+            A point.
+
+        Returns
+        -------
+        bool
+            True for finished, pending and forgotten trials.
+        """
+        self._start()
+        return proposal.unit.tobytes() in self._seen[proposal.subspace]
+
+    def restore(self, trial: Trial) -> None:
+        """Take over a trial of an earlier run as asked and pending.
+
+        Parameters
+        ----------
+        trial : Trial
+            A trial of the same space.
+        """
+        self._start()
+        self._n_asked = max(self._n_asked, trial.number + 1)
+        self._seen[trial.subspace].add(trial.unit.tobytes())
+        self._pending[trial.number] = trial
+
+    @property
+    def in_design(self) -> bool:
+        """Whether :meth:`ask` returns a given point or one of the first design."""
+        self._start()
+        if self._given:
+            return True
+        open_ = [i for i in self._order if self._n_free(i) > 0]
+        if not open_:
+            return False
+        return self._in_design(min(open_, key=lambda i: len(self._seen[i])))
+
+    def _n_free(self, index: int) -> float:
+        return self.space_.subspaces[index].size - len(self._seen[index])
+
+    def _rng(self, *key: int) -> np.random.Generator:
+        """Return the generator of the next trial, or of one step towards it."""
+        key = (self._n_asked, *key)
+        return np.random.default_rng(np.random.SeedSequence(self._root, spawn_key=key))
+
+    def _new_trial(
+        self,
+        index: int,
+        u: FloatArray,
+        rng: np.random.Generator,
+        tolerance: float | None,
+    ) -> Trial:
         u.setflags(write=False)
         trial = Trial(
-            number=number,
+            number=self._n_asked,
             params=self.space_.subspaces[index].to_params(u),
             unit=u,
             subspace=index,
@@ -146,7 +246,7 @@ class Optimizer(BaseEstimator):
         )
         self._n_asked += 1
         self._seen[index].add(u.tobytes())
-        self._pending[number] = trial
+        self._pending[trial.number] = trial
         return trial
 
     def tell(
@@ -191,13 +291,8 @@ class Optimizer(BaseEstimator):
                 "was told before or was not asked by this optimizer. Tell each "
                 "trial that ask() returned once."
             )
-        evaluation = _as_evaluation(value, gradient, noise, error)
-        for name in evaluation.gradient or {}:
-            if name not in trial.params:
-                raise ValueError(
-                    f"gradient has the unknown name {name!r}; the trial has "
-                    f"{list(trial.params)}. Use the names of trial.params."
-                )
+        evaluation = as_evaluation(value, gradient, noise, error)
+        check_gradient_names(evaluation, trial)
         del self._pending[trial.number]
         self.history_.append(trial, evaluation)
 
@@ -242,28 +337,8 @@ class Optimizer(BaseEstimator):
             Arrays in the unit cube.
         """
         self._start()
-        subspace = self.space_.subspaces[index]
-        records = [r for r in self.history_ if r[0].subspace == index]
-        pending = [t.unit for t in self._pending.values() if t.subspace == index]
-        failed = np.array([e.failed for _, e in records], dtype=bool)
-        y = np.array([0.0 if e.failed else e.value for _, e in records], dtype=float)
-        if failed.any() and not failed.all():
-            y[failed] = y[~failed].max()
-        shape = (-1, subspace.n_dims)
-        return Observations(
-            subspace=subspace,
-            U=np.array([t.unit for t, _ in records], dtype=float).reshape(shape),
-            y=y,
-            failed=failed,
-            gradient=np.array(
-                [_unit_gradient(subspace, t, e) for t, e in records], dtype=float
-            ).reshape(shape),
-            noise=np.array(
-                [np.nan if e.noise is None else e.noise for _, e in records],
-                dtype=float,
-            ),
-            pending=np.array(pending, dtype=float).reshape(shape),
-        )
+        pending = [t for t in self._pending.values() if t.subspace == index]
+        return observe(self.space_.subspaces[index], index, self.history_, pending)
 
     def _start(self) -> None:
         if hasattr(self, "history_"):
@@ -325,31 +400,3 @@ class Optimizer(BaseEstimator):
 def _canonical_points(subspace: Subspace) -> Iterator[FloatArray]:
     for params in subspace.grid():
         yield subspace.to_unit(params)
-
-
-def _as_evaluation(
-    value: float | Evaluation | None,
-    gradient: dict[str, float] | None,
-    noise: float | None,
-    error: str | BaseException | None,
-) -> Evaluation:
-    if isinstance(value, Evaluation):
-        return value
-    if error is not None:
-        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-        return Evaluation(error=text)
-    if not math.isfinite(float(value)):  # type: ignore[arg-type]
-        return Evaluation(error=f"the value is not finite: {value!r}")
-    return Evaluation(value=float(value), gradient=gradient, noise=noise)  # type: ignore[arg-type]
-
-
-def _unit_gradient(
-    subspace: Subspace, trial: Trial, evaluation: Evaluation
-) -> list[float]:
-    gradient = {} if evaluation.failed else dict(evaluation.gradient or {})
-    return [
-        gradient[name] * subspace.derivative(name, trial.params[name])
-        if name in gradient and subspace.levels[j] == 0
-        else math.nan
-        for j, name in enumerate(subspace.names)
-    ]

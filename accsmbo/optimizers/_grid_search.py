@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from accsmbo._validation import check_integer
 from accsmbo.exceptions import SpaceExhausted
+from accsmbo.history import Trial
 from accsmbo.optimizers._base import Optimizer
 from accsmbo.space import Dimension
 
@@ -80,6 +81,11 @@ class GridSearch(Optimizer):
         """
         self._start()
         return sum(_n_combinations(axes) for axes in self._axes)
+
+    def restore(self, trial: Trial) -> None:
+        """Take over a trial of an earlier run; its point is not asked again."""
+        super().restore(trial)
+        self._skip.add((trial.subspace, trial.unit.tobytes()))
 
     def _next_given_point(self) -> tuple[int, NDArray[np.float64]]:
         given = super()._next_given_point()

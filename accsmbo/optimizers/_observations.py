@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an optimizer knows of a subspace as arrays, and what it would ask next."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accsmbo.history import Evaluation, History, Trial
+from accsmbo.space import Subspace
+
+__all__ = [
+    "Observations",
+    "Proposal",
+    "as_evaluation",
+    "check_gradient_names",
+    "observe",
+]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """What is known of one subspace, as arrays.
+
+    Attributes
+    ----------
+    subspace : Subspace
+        The subspace.
+    U : ndarray of shape (n, n_dims)
+        Canonical points of the finished trials.
+    y : ndarray of shape (n,)
+        Losses; a failed trial carries the worst loss seen (0 if there is none).
+    failed : ndarray of bool of shape (n,)
+        Which trials failed.
+    gradient : ndarray of shape (n, n_dims)
+        d loss / d u, NaN where unknown.
+    noise : ndarray of shape (n,)
+        Standard errors of ``y``, NaN where unknown.
+    pending : ndarray of shape (m, n_dims)
+        Points asked and not told.
+    """
+
+    subspace: Subspace
+    U: FloatArray
+    y: FloatArray
+    failed: NDArray[np.bool_]
+    gradient: FloatArray
+    noise: FloatArray
+    pending: FloatArray
+
+    @property
+    def n_asked(self) -> int:
+        """Number of trials asked so far in this subspace, finished or pending."""
+        return len(self.U) + len(self.pending)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A point that an optimizer would ask, and that is not a trial yet.
+
+    Attributes
+    ----------
+    unit : ndarray of shape (n_dims,)
+        Canonical point of its subspace.
+    subspace : int
+        Index into ``space.subspaces``.
+    """
+
+    unit: FloatArray
+    subspace: int
+
+
+def observe(
+    subspace: Subspace, index: int, history: History, pending: Sequence[Trial]
+) -> Observations:
+    """Return what is known of one subspace.
+
+    Parameters
+    ----------
+    subspace : Subspace
+        The subspace.
+    index : int
+        Its index in the space.
+    history : History
+        All finished trials.
+    pending : sequence of Trial
+        Trials of this subspace that were asked and not told.
+
+    Returns
+    -------
+    Observations
+        Arrays in the unit cube.
+    """
+    records = [r for r in history if r[0].subspace == index]
+    failed = np.array([e.failed for _, e in records], dtype=bool)
+    y = np.array([0.0 if e.failed else e.value for _, e in records], dtype=float)
+    if failed.any() and not failed.all():
+        y[failed] = y[~failed].max()
+    shape = (len(records), subspace.n_dims)
+    return Observations(
+        subspace=subspace,
+        U=np.array([t.unit for t, _ in records], dtype=float).reshape(shape),
+        y=y,
+        failed=failed,
+        gradient=np.array(
+            [_unit_gradient(subspace, t, e) for t, e in records], dtype=float
+        ).reshape(shape),
+        noise=np.array(
+            [np.nan if e.noise is None else e.noise for _, e in records],
+            dtype=float,
+        ),
+        pending=np.array([t.unit for t in pending], dtype=float).reshape(
+            len(pending), subspace.n_dims
+        ),
+    )
+
+
+def as_evaluation(
+    value: float | Evaluation | None,
+    gradient: dict[str, float] | None,
+    noise: float | None,
+    error: str | BaseException | None,
+) -> Evaluation:
+    """Return what ``Optimizer.tell`` was given as an evaluation."""
+    if isinstance(value, Evaluation):
+        return value
+    if error is not None:
+        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        return Evaluation(error=text)
+    if not math.isfinite(float(value)):  # type: ignore[arg-type]
+        return Evaluation(error=f"the value is not finite: {value!r}")
+    return Evaluation(value=float(value), gradient=gradient, noise=noise)  # type: ignore[arg-type]
+
+
+def check_gradient_names(evaluation: Evaluation, trial: Trial) -> None:
+    """Raise ValueError where a gradient names a parameter that the trial lacks."""
+    for name in evaluation.gradient or {}:
+        if name not in trial.params:
+            raise ValueError(
+                f"gradient has the unknown name {name!r}; the trial has "
+                f"{list(trial.params)}. Use the names of trial.params."
+            )
+
+
+def _unit_gradient(
+    subspace: Subspace, trial: Trial, evaluation: Evaluation
+) -> list[float]:
+    gradient = {} if evaluation.failed else dict(evaluation.gradient or {})
+    return [
+        gradient[name] * subspace.derivative(name, trial.params[name])
+        if name in gradient and subspace.levels[j] == 0
+        else math.nan
+        for j, name in enumerate(subspace.names)
+    ]
