@@ -42,6 +42,8 @@ MAX_AXIS = 1000
 FAR_STEPS = np.array([-0.1, -0.03, -0.01, -0.001, 0.001, 0.01, 0.03, 0.1])
 # Coordinates closer than this are the same point.
 SAME = 1e-9
+# Candidates so close to a pending point would tell next to nothing new.
+PENDING_RADIUS = 0.02
 
 
 def maximize_acquisition(
@@ -51,6 +53,7 @@ def maximize_acquisition(
     surrogate: Any,
     best: float,
     seen: FloatArray,
+    pending: FloatArray | None = None,
     starts: FloatArray | None = None,
     rng: np.random.Generator | None = None,
     n_points: int = 1,
@@ -72,7 +75,10 @@ def maximize_acquisition(
     best : float
         Loss to improve on, in the units of the surrogate.
     seen : ndarray of shape (n, d)
-        Canonical points evaluated or pending; never returned.
+        Canonical points evaluated; never returned.
+    pending : ndarray of shape (p, d), optional
+        Canonical points being evaluated; never returned, nor is a neighbour within
+        0.02 in every coordinate while there are other candidates.
     starts : ndarray of shape (k, d), optional
         Points around which local candidates are drawn.
     rng : Generator, optional
@@ -98,18 +104,26 @@ def maximize_acquisition(
         a = acquisition.evaluate(surrogate, U, best)
         return np.where(np.isnan(a), -np.inf, a)
 
+    P = seen[:0] if pending is None else pending
+    known = np.vstack([seen, P])
     if subspace.size <= MAX_ENUMERATED:
-        C = _unseen(_all_points(subspace), seen)
+        C = _all_points(subspace)
+        C = C[~_is_near(C, known, SAME)]
         return _top(C, score(C) if len(C) else np.zeros(0), n_points)
+
+    def is_new(C: FloatArray) -> NDArray[np.bool_]:
+        return ~(_is_near(C, known, SAME) | _is_near(C, P, PENDING_RADIUS))
+
     C = _candidates(subspace, starts, rng, n_random, n_local)
-    C = _unseen(C, seen)
+    new = is_new(C)
+    C = C[new if new.any() else ~_is_near(C, known, SAME)]
     if len(C) == 0:
         return C
     a = score(C)
     if n_refined:
         refine = _Refinement(acquisition, subspace, surrogate, best, score, max_iter, rng)
         better, values = refine(_top(C, a, n_refined))
-        fresh = ~_is_seen(better, seen)
+        fresh = is_new(better)
         C, a = np.vstack([C, better[fresh]]), np.concatenate([a, values[fresh]])
     return _top(C, a, n_points)
 
@@ -120,14 +134,13 @@ def _all_points(subspace: Subspace) -> FloatArray:
     return np.stack([g.ravel() for g in grids], axis=1)
 
 
-def _is_seen(C: FloatArray, seen: FloatArray) -> NDArray[np.bool_]:
-    if len(seen) == 0 or len(C) == 0:
+def _is_near(
+    C: FloatArray, others: FloatArray, radius: float
+) -> NDArray[np.bool_]:
+    """Return which candidates lie within a radius of others in every coordinate."""
+    if len(others) == 0 or len(C) == 0:
         return np.zeros(len(C), bool)
-    return cdist(C, seen, "chebyshev").min(axis=1) < SAME
-
-
-def _unseen(C: FloatArray, seen: FloatArray) -> FloatArray:
-    return C[~_is_seen(C, seen)]
+    return np.asarray(cdist(C, others, "chebyshev").min(axis=1) < radius)
 
 
 def _top(C: FloatArray, a: FloatArray, k: int) -> FloatArray:

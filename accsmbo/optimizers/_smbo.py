@@ -10,6 +10,7 @@ best                    loss to improve on, in units of t
 """
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from accsmbo.acquisition import LogExpectedImprovement, maximize_acquisition
+from accsmbo.acquisition._maximize import perturbed
 from accsmbo.exceptions import SurrogateFailedWarning
 from accsmbo.optimizers._base import Observations, Optimizer
 from accsmbo.optimizers._initial_design import InitialDesign
@@ -36,6 +38,8 @@ FloatArray = NDArray[np.float64]
 TRANSFORMS: tuple[OutputTransform, ...] = (YeoJohnson(), HalfRank())
 # Local candidates start from the incumbent and so many lowest posterior means.
 N_STARTS = 5
+# Random points among which all proposals after the first are chosen.
+N_SPREAD = 256
 
 
 class SMBO(Optimizer):
@@ -105,7 +109,8 @@ class SMBO(Optimizer):
         if subspace not in self._designs:
             design = self.initial_design or InitialDesign()
             points = list(design.points(subspace, rng))
-            self._designs[subspace] = points[observations.n_asked :]
+            left = max(0, len(points) - observations.n_asked)
+            self._designs[subspace] = points[:left]
         if self._designs[subspace]:
             return self._designs[subspace].pop(0)
         finished = ~observations.failed
@@ -128,9 +133,71 @@ class SMBO(Optimizer):
                 stacklevel=3,
             )
 
+    def _in_design(self, index: int) -> bool:
+        subspace = self.space_.subspaces[index]
+        return bool(getattr(self, "_designs", {}).get(subspace, True))
+
+    def _propose_several(
+        self, observations: Observations, rng: np.random.Generator, n: int
+    ) -> list[FloatArray]:
+        first = observations.subspace.snap(self._propose(observations, rng))
+        pending = np.vstack([observations.pending, first])
+        observations = replace(observations, pending=pending)
+        if observations.subspace.n_dims == 0 or observations.failed.all():
+            return [first, *super()._propose_several(observations, rng, n - 1)]
+        try:
+            return [first, *self._spread(observations, rng, n - 1)]
+        except (np.linalg.LinAlgError, ValueError, FloatingPointError) as error:
+            self._say_failure(error)
+            return [first]
+
+    def _spread(
+        self, observations: Observations, rng: np.random.Generator, n: int
+    ) -> list[FloatArray]:
+        """Choose n points among random ones, each with those before it as pending."""
+        subspace = observations.subspace
+        model, best, starts = self._posterior(observations)
+        C = np.vstack(
+            [
+                rng.random((N_SPREAD, subspace.n_dims)),
+                perturbed(subspace, starts, rng, N_SPREAD // 2, (0.01, 0.3)),
+            ]
+        )
+        C = np.unique(subspace.snap(C), axis=0)
+        known = {row.tobytes() for row in [*observations.U, *observations.pending]}
+        C = C[[row.tobytes() not in known for row in C]]
+        acquisition = self.acquisition or LogExpectedImprovement()
+        chosen: list[FloatArray] = []
+        while len(chosen) < n and len(C):
+            i = int(np.nanargmax(acquisition.evaluate(model, C, best)))
+            chosen.append(C[i])
+            believed = model.predict(C[[i]])[0]
+            model = model.condition(C[[i]], believed)
+            best = min(best, float(believed[0]))
+            C = np.delete(C, i, axis=0)
+        return chosen
+
     def _model_based(
         self, observations: Observations, rng: np.random.Generator
     ) -> FloatArray:
+        subspace = observations.subspace
+        model, best, starts = self._posterior(observations)
+        found = maximize_acquisition(
+            self.acquisition or LogExpectedImprovement(),
+            subspace,
+            surrogate=model,
+            best=best,
+            seen=observations.U,
+            pending=observations.pending,
+            starts=starts,
+            rng=rng,
+        )
+        return found[0] if len(found) else rng.random(subspace.n_dims)
+
+    def _posterior(
+        self, observations: Observations
+    ) -> tuple[Any, float, FloatArray]:
+        """Return the model with fantasies, the loss to improve on, good points."""
         subspace, U = observations.subspace, observations.U
         turn = observations.n_asked % len(TRANSFORMS)
         t, slope = TRANSFORMS[turn].transform(observations.y)
@@ -141,21 +208,13 @@ class SMBO(Optimizer):
         best = float(mean.min() if np.isfinite(noise).any() else t.min())
         order = np.argsort(mean, kind="stable")[:N_STARTS]
         starts = np.vstack([U[order], U[[int(np.argmin(t))]]])
-        seen = U
         if len(observations.pending):
             P = observations.pending
-            model = model.condition(P, model.predict(P)[0])
-            seen = np.vstack([U, P])
-        found = maximize_acquisition(
-            self.acquisition or LogExpectedImprovement(),
-            subspace,
-            surrogate=model,
-            best=best,
-            seen=seen,
-            starts=starts,
-            rng=rng,
-        )
-        return found[0] if len(found) else rng.random(subspace.n_dims)
+            believed = model.predict(P)[0]
+            model = model.condition(P, believed)
+            # what is pending need not be found again
+            best = min(best, float(believed.min()))
+        return model, best, starts
 
     def _model(self, subspace: Subspace, turn: int) -> Any:
         """Return the surrogate of one subspace and transform, kept between steps."""
