@@ -3,7 +3,7 @@
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -191,7 +191,13 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         # attribute beyond those of BaseSearchCV.
         if name in self.__dict__.get("_own", {}):
             return self._own[name]
-        return self.__getattribute__(name)
+        try:
+            return self.__getattribute__(name)
+        except AttributeError as error:
+            if error.__cause__ is None:
+                raise
+            # Delegated methods: scikit-learn says why only in the cause.
+            raise AttributeError(f"{error}. {error.__cause__}") from error.__cause__
 
     def _forget_last_fit(self):
         for name in [n for n in vars(self) if n.endswith("_") and n[0] != "_"]:
@@ -199,8 +205,17 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         self._interrupted = False
         self._own = {}
 
+    def _cv(self):
+        """Return ``cv``; an iterator can be read once only, so its splits are kept."""
+        if not isinstance(self.cv, Iterator):
+            return self.cv
+        kept = self.__dict__.get("_kept_splits")
+        if kept is None or kept[0] is not self.cv:
+            self._kept_splits = (self.cv, list(self.cv))
+        return self._kept_splits[1]
+
     def _make_objective(self, X, y, scorers, routed):
-        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        cv = check_cv(self._cv(), y, classifier=is_classifier(self.estimator))
         self._checked_cv_orig = cv
         split_params = routed.splitter.split
         self.n_splits_ = cv.get_n_splits(X, y, **split_params)
