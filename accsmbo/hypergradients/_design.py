@@ -13,6 +13,8 @@ from scipy import sparse
 
 from accsmbo.hypergradients._inner_problem import Array
 
+_csr: Any = sparse.csr_array  # typed loosely: its stubs cover single dtypes
+
 __all__ = ["Design", "raw_outputs", "raw_outputs_vjp"]
 
 
@@ -34,7 +36,7 @@ class Design:
         self.constant = constant
         self.kept: Array | None = None
         if sparse.issparse(X):
-            X = self._drop_empty_columns(sparse.csr_array(X))
+            X = self._drop_empty_columns(_csr(X))
         self.X = X.astype(dtype, copy=False)
         self.dtype = np.dtype(dtype)
         self.size = self.X.shape[1] + bool(constant)
@@ -47,7 +49,7 @@ class Design:
             return X
         self.kept = np.flatnonzero(used)
         position = np.cumsum(used, dtype=np.int32) - 1
-        return sparse.csr_array(
+        return _csr(
             (X.data, position[X.indices], X.indptr),
             shape=(X.shape[0], len(self.kept)),
         )
@@ -84,7 +86,7 @@ class Design:
         """Return ``[X, c]^T diag(d) [X, c]`` as a dense (size, size) matrix."""
         if self._sparse:
             scaled = self.X.multiply(d[:, None])
-            gram = (self.X.T @ sparse.csr_array(scaled)).toarray()
+            gram = (self.X.T @ _csr(scaled)).toarray()
         else:
             gram = self.X.T @ (self.X * d[:, None])
         if not self.constant:

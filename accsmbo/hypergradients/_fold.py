@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
+from accsmbo._sklearn_private import safe_indexing
 from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
 from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution
 from accsmbo.hypergradients._registry import find_inner_problem
@@ -140,7 +140,7 @@ class FoldHypergradient:
         score_weight: Array | None = None,
     ) -> None:
         self.estimator, self.scoring, self.names = estimator, scoring, tuple(names)
-        self.X_train, self.X_test = take_rows(X, train), take_rows(X, test)
+        self.X_train, self.X_test = safe_indexing(X, train), safe_indexing(X, test)
         y = np.asarray(y)
         self.y_train, self.y_test = y[train], y[test]
         self.sample_weight = _cut(sample_weight, train)
@@ -186,7 +186,7 @@ class FoldHypergradient:
         _check_values(final)
         problem, X_test = self._problem(estimator, params, known)
         found, solution = self._solve(problem, X_test, final, tolerance, warm_start)
-        gradient = {name: np.nan for name in self.names}
+        gradient: dict[str, Any] = dict.fromkeys(self.names, np.nan)
         gradient |= {name: found.gradient[name[len(prefix) :]] for name in known}
         return FoldResult(
             found.loss,
@@ -208,7 +208,7 @@ class FoldHypergradient:
         if result.attributes is None:
             return None
         estimator = clone(self.estimator).set_params(**params)
-        transformers, prefix, final = last_step(estimator)
+        _, prefix, final = last_step(estimator)
         columns = self.X_train
         if prefix:
             fitted, columns, _ = self._transform(estimator, params)
@@ -278,7 +278,9 @@ class FoldHypergradient:
     ) -> tuple[list[Pipeline], Any, Any]:
         """Return the fitted transformers and both parts, transformed."""
         transformers, prefix, _ = last_step(estimator)
-        key = repr(sorted((n, v) for n, v in params.items() if n[: len(prefix)] != prefix))
+        key = repr(
+            sorted((n, v) for n, v in params.items() if n[: len(prefix)] != prefix)
+        )
         if self._transformed is None or self._transformed[0] != key:
             X_train, X_test = self.X_train, self.X_test
             for pipeline in transformers:
@@ -287,15 +289,6 @@ class FoldHypergradient:
             self._transformed = (key, (transformers, X_train, X_test))
         found: tuple[list[Pipeline], Any, Any] = self._transformed[1]
         return found
-
-
-def take_rows(X: Any, rows: Array) -> Any:
-    """Return the rows of an array, sparse matrix, data frame or list."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if sparse.issparse(X):
-        return X.tocsr()[rows]
-    return np.asarray(X)[rows]
 
 
 def _cut(weight: Array | None, rows: Array) -> Array | None:

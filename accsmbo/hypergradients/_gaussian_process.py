@@ -78,7 +78,9 @@ class GaussianProcessProblem(InnerProblem):
         A[np.diag_indices(len(A))] += estimator.alpha
         factor = linalg.cho_factor(A, lower=True)
         c = linalg.cho_solve(factor, self.target)
-        return Solution(c, np.zeros_like(c), {"kernel": clone(kernel), "factor": factor})
+        return Solution(
+            c, np.zeros_like(c), {"kernel": clone(kernel), "factor": factor}
+        )
 
     def outputs(self, solution: Solution, X: Any) -> Array:
         """Return the posterior mean."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Group-wise l2 penalties: one strength ``alpha__k`` for each group of features.
 
-``sum_i s_i loss_i + sum_k alpha_k |w_group(k)|^2 / 2``, the squared loss halved, so that
-equal strengths give ridge regression, and logistic regression with C = 1 / alpha.
+``sum_i s_i loss_i + sum_k alpha_k |w_group(k)|^2 / 2``, the squared loss halved, so
+that equal strengths give ridge regression, or logistic regression with C = 1 / alpha.
 One adjoint gives all derivatives: ``df / dalpha_k = - sum_{j in k} w_j q_j``.
 """
 

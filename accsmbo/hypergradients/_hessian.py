@@ -5,6 +5,8 @@
 outputs. Small systems are formed and factorised; large ones never are.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
@@ -115,7 +117,8 @@ class Hessian:
     def _coupled_matrix(self) -> Array:
         """Return the softmax Hessian, class-major: block (a, b) couples two classes."""
         P, weight = self.curvature.probabilities, self.curvature.weight
-        assert P is not None and weight is not None  # for the type checker
+        assert P is not None  # for the type checker
+        assert weight is not None
         p, k = self.l2.shape
         H = np.empty((k, p, k, p))
         for a in range(k):
@@ -123,9 +126,9 @@ class Hessian:
                 d = weight * P[:, a] * ((a == b) - P[:, b])
                 H[a, :, b] = H[b, :, a] = self.design.weighted_gram(d)
         self._pin_shifts(H)
-        H = H.reshape(k * p, k * p)
-        H[np.diag_indices(k * p)] += self.l2.T.ravel()
-        return H
+        matrix = H.reshape(k * p, k * p)
+        matrix[np.diag_indices(k * p)] += self.l2.T.ravel()
+        return matrix
 
     def _pin_shifts(self, H: Array) -> None:
         """Make H regular: a shift of all classes' unpenalised rows changes nothing."""
@@ -148,15 +151,16 @@ class _SymmetricFactor:
     """Factor of a positive semi-definite matrix, scaled to a unit diagonal first."""
 
     def __init__(self, matrix: Array, mask: Array | None) -> None:
-        self.index = slice(None) if mask is None else np.flatnonzero(mask)
         self.size = len(matrix)
+        self.index = np.arange(self.size) if mask is None else np.flatnonzero(mask)
         if mask is not None:
             matrix = matrix[np.ix_(self.index, self.index)]
         diagonal = np.diag(matrix).copy()
         diagonal[diagonal <= 0] = 1.0
         self.scale = 1 / np.sqrt(diagonal)
         scaled = matrix * self.scale[:, None] * self.scale
-        self.factor, self.inverse = None, None
+        self.factor: Any = None
+        self.inverse: Any = None
         try:
             factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
             if len(scaled) and np.diag(factor[0]).min() < 1e-7:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Implicit differentiation of a validation loss by hyperparameters.
 
-    H q = dG/dw                                   one linear solve
-    df/dlam = dG/dlam - q . d2L/(dw dlam)         equation (4.1) of the user guide
-    value = G - q . dL/dw                         second-order accurate at inexact w
+H q = dG/dw                                   one linear solve
+df/dlam = dG/dlam - q . d2L/(dw dlam)         equation (4.1) of the user guide
+value = G - q . dL/dw                         second-order accurate at inexact w
 """
 
 from collections.abc import Iterable

@@ -102,7 +102,7 @@ class KernelRidgeProblem(InnerProblem):
         return np.asarray(solution.state["factor"](rhs))
 
     def cross_product(self, solution: Solution, q: Array) -> dict[str, float]:
-        """Return ``q . c`` for alpha and ``q . S^(1/2) dK S^(1/2) c`` for the kernel."""
+        """Return ``q . c`` for alpha, ``q . S^(1/2) dK S^(1/2) c`` for the kernel."""
         left, right = _rows(self.root, q), _rows(self.root, solution.w)
         result = {
             name: inner(left, dK @ right)

@@ -156,7 +156,7 @@ class SVRProblem(InnerProblem):
 
     def _bound_derivative(self, state: dict[str, Any]) -> Array:
         """Return d beta / d C of the bounded support vectors, zero elsewhere."""
-        return state["bounded"] * np.sign(state["beta"]) * self.weight
+        return np.asarray(state["bounded"] * np.sign(state["beta"]) * self.weight)
 
     def adjoint(
         self,

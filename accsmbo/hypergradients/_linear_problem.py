@@ -98,7 +98,7 @@ class LinearProblem(InnerProblem):
         w = design.reduce(start) if usable and start is not None else None
         if w is None or not np.isfinite(w).all():
             w = np.zeros(l2.shape, design.dtype)
-        options = {"tolerance": tolerance, "scale": scale}
+        options: dict[str, Any] = {"tolerance": tolerance, "scale": scale}
         if np.any(l1):
             linear = proximal_newton(design, loss, l2, l1, w, **options)
         else:
@@ -107,7 +107,9 @@ class LinearProblem(InnerProblem):
         state = {"linear": linear, "penalty": penalty, "design": design, "loss": loss}
         return Solution(design.expand(linear.w), linear.gradient, state)
 
-    def _system(self, tolerance: float, estimator: Any) -> tuple[Design, InnerLoss, float]:
+    def _system(
+        self, tolerance: float, estimator: Any
+    ) -> tuple[Design, InnerLoss, float]:
         """Return X, the loss and the norm of the first gradient, in one precision."""
         single = sparse.issparse(self.X) and tolerance >= SINGLE_PRECISION_TOLERANCE
         dtype = np.float32 if single else np.float64
@@ -175,8 +177,12 @@ class LinearProblem(InnerProblem):
             result[name] = result.get(name, 0.0) + inner(design.dot(q), slope)
         return result
 
-    def fitted_attributes(self, solution: Solution) -> dict[str, Any]:
+    def fitted_attributes(self, solution: Solution) -> dict[str, Any] | None:
         """Return ``coef_`` and ``intercept_`` in scikit-learn's shapes."""
+        return self.linear_attributes(solution)
+
+    def linear_attributes(self, solution: Solution) -> dict[str, Any]:
+        """Return what all linear regressors have when fitted."""
         w = np.asarray(solution.w, np.float64)
         rows = len(w) - bool(self.constant)
         coef, outputs = w[:rows].T, w.shape[1:]
@@ -191,9 +197,7 @@ class LinearProblem(InnerProblem):
         }
 
 
-def _warn_unless_converged(
-    linear: LinearState, scale: float, tolerance: float
-) -> None:
+def _warn_unless_converged(linear: LinearState, scale: float, tolerance: float) -> None:
     reached = float(np.linalg.norm(linear.gradient)) / scale if scale else 0.0
     if linear.converged or reached <= max(10 * tolerance, 1e-6):
         return

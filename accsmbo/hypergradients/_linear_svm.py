@@ -87,9 +87,7 @@ class LinearSVCProblem(_LiblinearProblem):
 
     def fitted_attributes(self, solution: Solution) -> dict[str, Any]:
         """Return coefficients with one row per class (one row for two classes)."""
-        fitted = classifier_attributes(
-            super().fitted_attributes(solution), self.classes
-        )
+        fitted = classifier_attributes(self.linear_attributes(solution), self.classes)
         return {**fitted, "n_iter_": int(fitted["n_iter_"][0])}
 
 
@@ -115,7 +113,7 @@ class LinearSVRProblem(_LiblinearProblem):
 
     def fitted_attributes(self, solution: Solution) -> dict[str, Any]:
         """Return coefficients; the intercept is an array, as liblinear's."""
-        fitted = super().fitted_attributes(solution)
+        fitted = self.linear_attributes(solution)
         return {**fitted, "intercept_": np.atleast_1d(fitted["intercept_"])}
 
 

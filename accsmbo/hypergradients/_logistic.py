@@ -81,7 +81,7 @@ class LogisticRegressionProblem(LinearProblem):
 
     def fitted_attributes(self, solution: Solution) -> dict[str, Any]:
         """Return coefficients with one row per class (one row for two classes)."""
-        return classifier_attributes(super().fitted_attributes(solution), self.classes)
+        return classifier_attributes(self.linear_attributes(solution), self.classes)
 
 
 def classifier_attributes(fitted: dict[str, Any], classes: Any) -> dict[str, Any]:

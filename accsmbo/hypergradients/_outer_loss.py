@@ -61,9 +61,7 @@ class OuterLoss:
             Its derivative.
         """
         weight = np.ones(len(f)) if weight is None else np.asarray(weight, float)
-        return self.formulas[link](
-            np.asarray(f, np.float64), y, weight / weight.sum()
-        )
+        return self.formulas[link](np.asarray(f, np.float64), y, weight / weight.sum())
 
 
 def _column(s: Array, f: Array) -> Array:

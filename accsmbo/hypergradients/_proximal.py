@@ -38,7 +38,8 @@ class _Composite:
     def residual(self, w: Array, gradient: Array) -> Array:
         """Return the smallest subgradient; zero at the solution."""
         at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0)
-        return np.where(w != 0, gradient + self.l1 * np.sign(w), at_zero)
+        inside = gradient + self.l1 * np.sign(w)
+        return np.asarray(np.where(w != 0, inside, at_zero))
 
     def lipschitz(self) -> float:
         """Return an upper estimate of the curvature of S by power iteration."""

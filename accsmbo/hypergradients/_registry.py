@@ -45,7 +45,8 @@ def register_inner_problem(
             f"estimator_class must be a class, got {estimator_class!r}. "
             "Pass type(estimator)."
         )
-    if not (isinstance(problem_class, type) and issubclass(problem_class, InnerProblem)):
+    is_class = isinstance(problem_class, type)
+    if not (is_class and issubclass(problem_class, InnerProblem)):
         raise TypeError(
             "problem_class must be a subclass of accsmbo.hypergradients."
             f"InnerProblem, got {problem_class!r}. Subclass InnerProblem."

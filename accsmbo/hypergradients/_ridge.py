@@ -15,7 +15,6 @@ from accsmbo.hypergradients._inner_problem import (
     Solution,
 )
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
-from accsmbo.hypergradients._logistic import classifier_attributes
 from accsmbo.hypergradients._losses import InnerLoss, SquaredLoss
 from accsmbo.hypergradients._registry import register_inner_problem
 from accsmbo.hypergradients._targets import (

@@ -4,7 +4,7 @@
 Notation
 --------
 x, f, g     (d,), float, (d,)   last accepted point of the cube, its loss and gradient
-B           (d, d)              BFGS curvature of the latest pairs of points and gradients
+B           (d, d)              BFGS curvature of the latest steps and gradients
 radius      float               longest step allowed, in the maximum norm
 tau         float               relative accuracy asked of the next inner solve
 gain        float               decrease that the quadratic model promises

@@ -15,8 +15,8 @@ __all__ = ["GradientObjective"]
 class GradientObjective(CrossValidationObjective):
     """A cross-validation objective whose evaluations carry hypergradients.
 
-    The inner problem of each fold is solved to ``Trial.tolerance``, from the solution of
-    the fold's last trial in this process. A trial that cannot be differentiated is
+    The inner problem of each fold is solved to ``Trial.tolerance``, from the solution
+    of the fold's last trial in this process. A trial that cannot be differentiated is
     evaluated by values, as :class:`~accsmbo.evaluation.CrossValidationObjective` does.
     Parameters are those of that class.
     """
@@ -82,7 +82,9 @@ class GradientObjective(CrossValidationObjective):
         return self._folds[key]
 
     def __getstate__(self):
-        return {k: v for k, v in vars(self).items() if k not in ("_folds", "_warm_starts")}
+        return {
+            k: v for k, v in vars(self).items() if k not in ("_folds", "_warm_starts")
+        }
 
     def _optimised_scorer(self):
         scorers = getattr(self.scorer, "_scorers", None)

@@ -2,8 +2,8 @@
 """Data and timing of the hypergradient studies.
 
 ``--data`` names a folder with ``rcv1v2_binary_sample.npz`` (CSR arrays ``data``,
-``indices``, ``indptr``, ``shape`` and labels ``y``) and ``pc4.csv.gz`` (the NASA set, its
-class in the last column).
+``indices``, ``indptr``, ``shape`` and labels ``y``) and ``pc4.csv.gz`` (the NASA set,
+its class in the last column).
 """
 
 import csv

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import make_classification, make_regression
+from sklearn.datasets import make_classification
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
@@ -347,9 +347,7 @@ def test_loose_tolerance_is_near_and_parallel_folds_agree():
 def test_pipeline_searched_before_the_last_step_is_unknown():
     model = make_pipeline(StandardScaler(), LogisticRegression())
     params = {"standardscaler__with_std": False, "logisticregression__C": 0.3}
-    score, gradient = hypergradient(
-        model, params, X, Y2, cv=3, scoring="neg_log_loss"
-    )
+    score, gradient = hypergradient(model, params, X, Y2, cv=3, scoring="neg_log_loss")
     assert np.isnan(gradient["standardscaler__with_std"])
     alone = make_pipeline(StandardScaler(with_std=False), LogisticRegression())
     name = "logisticregression__C"
