@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every public name is documented, and the documentation agrees with the code."""
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+from enum import Enum
+
+import pytest
+from numpydoc.docscrape import ClassDoc
+from numpydoc.validate import validate
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+import accsmbo
+from tests._searches import SEARCHES, make_search, small_data
+
+# Findings of numpydoc that are not followed.
+IGNORED = {
+    "ES01",  # an extended summary, See Also and Examples stand where they help
+    "EX01",
+    "GL01",  # the summary stands in the line of the quotes
+    "GL02",
+    "PR08",  # "d value / d u" starts a description as it is
+    "RT02",
+    "RT03",  # a returned value has a type, a name or a description
+    "RT04",
+    "SA01",
+    "YD01",
+}
+
+
+def public_modules():
+    """Accsmbo and its public modules, private ones and entry points left out."""
+    names = [
+        module.name
+        for module in pkgutil.walk_packages(accsmbo.__path__, "accsmbo.")
+        if not any(part.startswith("_") for part in module.name.split("."))
+    ]
+    return [accsmbo, *map(importlib.import_module, sorted(names))]
+
+
+def public_objects():
+    """Classes and functions of every ``__all__``, by full name, each once."""
+    found = {}
+    for module in public_modules():
+        for name in getattr(module, "__all__", []):
+            thing = getattr(module, name)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                found.setdefault(f"{thing.__module__}.{thing.__qualname__}", thing)
+    return found
+
+
+def own_methods(cls):
+    """Names of public methods and properties that a class of ours defines itself.
+
+    What overrides a method of a base class of ours is documented there.
+    """
+    ours = [c for c in cls.__mro__ if c.__module__.startswith("accsmbo")]
+    for name, member in vars(cls).items():
+        member = getattr(member, "__func__", member)
+        if (
+            not name.startswith("_")
+            and not any(name in vars(base) for base in ours if base is not cls)
+            and (inspect.isfunction(member) or isinstance(member, property))
+        ):
+            yield name
+
+
+def errors_of(name):
+    return [
+        f"{name}: {code}: {text}"
+        for code, text in validate(name)["errors"]
+        if code not in IGNORED
+    ]
+
+
+OBJECTS = public_objects()
+CLASSES = {name: thing for name, thing in OBJECTS.items() if inspect.isclass(thing)}
+CONSTRUCTED = {
+    name: cls for name, cls in CLASSES.items() if not issubclass(cls, Exception | Enum)
+}
+
+
+@pytest.mark.parametrize("module", public_modules(), ids=lambda module: module.__name__)
+def test_a_public_module_is_described_and_has_what_it_lists(module):
+    assert module.__doc__, f"{module.__name__} has no docstring"
+    assert len(set(module.__all__)) == len(module.__all__)
+    for name in module.__all__:
+        assert hasattr(module, name)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_numpydoc_has_nothing_to_object(name):
+    errors = errors_of(name)
+    if inspect.isclass(OBJECTS[name]) and "__init__" not in vars(OBJECTS[name]):
+        # An inherited constructor is described by the base class.
+        errors = [error for error in errors if ": PR01: " not in error]
+    if dataclasses.is_dataclass(OBJECTS[name]):
+        # Fields are described once, as attributes.
+        attributes = {entry.name for entry in ClassDoc(OBJECTS[name])["Attributes"]}
+        attributes = {part for entry in attributes for part in entry.split(", ")}
+        fields = {field.name for field in dataclasses.fields(OBJECTS[name])}
+        assert fields <= attributes
+        errors = [error for error in errors if ": PR01: " not in error]
+    assert not errors, "\n".join(errors)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_methods_are_documented(name):
+    errors = []
+    for method in own_methods(CLASSES[name]):
+        member = inspect.getattr_static(CLASSES[name], method)
+        text = inspect.getdoc(getattr(member, "__func__", member)) or ""
+        assert text, f"{name}.{method} has no docstring"
+        # One sentence is enough where it says all; sections must be complete.
+        if "\n\n" in text and not isinstance(member, property):
+            errors += errors_of(f"{name}.{method}")
+    assert not errors, "\n".join(errors)
+
+
+def documented_parameters(cls):
+    """Names under Parameters, of the class or of the base whose constructor it has."""
+    constructor = next(c for c in cls.__mro__ if "__init__" in vars(c))
+    for owner in (cls, constructor):
+        entries = [entry.name for entry in ClassDoc(owner)["Parameters"]]
+        if entries:
+            break
+    return [part for entry in entries for part in entry.split(", ")]
+
+
+@pytest.mark.parametrize("name", CONSTRUCTED)
+def test_parameters_are_those_of_the_constructor(name):
+    cls = CONSTRUCTED[name]
+    if dataclasses.is_dataclass(cls) or cls.__init__ is object.__init__:
+        return
+    actual = [p for p in inspect.signature(cls).parameters if "args" not in p]
+    assert documented_parameters(cls) == actual
+
+
+@pytest.mark.parametrize("name", CONSTRUCTED)
+def test_defaults_in_the_text_are_those_of_the_signature(name):
+    cls = CLASSES[name]
+    parameters = inspect.signature(cls).parameters
+    wrong = []
+    for entry in ClassDoc(cls)["Parameters"]:
+        written = re.search(r"default=(.+)$", entry.type)
+        if not written or entry.name not in parameters:
+            continue
+        default = parameters[entry.name].default
+        text = written.group(1).strip("\"'` ").removeprefix("np.")
+        if text not in {str(default), repr(default)} and as_value(text) != default:
+            wrong.append(f"{name}: {entry.name} is {default!r}, the text says {text}")
+    assert not wrong, "\n".join(wrong)
+
+
+def as_value(text):
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def fitted_attributes(estimator):
+    public = [n for n in vars(estimator) if n.endswith("_") and not n.startswith("_")]
+    return set(public)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+@pytest.mark.parametrize("refit", [True, False])
+def test_fitted_attributes_of_searches_are_documented_and_exist(cls, refit):
+    X, y = small_data()
+    search = make_search(
+        cls, LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, n_iter=2, refit=refit
+    ).fit(X, y)
+    documented = {entry.name for entry in ClassDoc(cls)["Attributes"]}
+    assert fitted_attributes(search) <= documented
+    if refit:
+        # Known for data frames only, and kept only where asked.
+        assert {n for n in documented if not hasattr(search, n)} <= {
+            "feature_names_in_"
+        }
+
+
+@pytest.mark.parametrize("name", CONSTRUCTED)
+def test_constructors_store_and_do_nothing_else(name):
+    cls = CLASSES[name]
+    parameters = inspect.signature(cls).parameters
+    if not issubclass(cls, BaseEstimator) or any(
+        p.default is inspect.Parameter.empty for p in parameters.values()
+    ):
+        return
+    instance = cls()
+    assert set(vars(instance)) == set(parameters)
+    for key, parameter in parameters.items():
+        assert getattr(instance, key) is parameter.default

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Importing accsmbo is cheap and has no side effects."""
+
+import subprocess
+import sys
+
+import accsmbo
+
+HEAVY = ("openml", "pandas", "matplotlib", "liblinear", "distributed", "tqdm")
+
+
+def test_heavy_packages_are_imported_only_where_they_are_used():
+    code = f"import sys, accsmbo; print([m for m in {HEAVY} if m in sys.modules])"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert output.strip() == "[]"
+
+
+def test_importing_draws_no_random_numbers_and_warns_of_nothing():
+    code = (
+        "import numpy as np; before = np.random.get_state()[1].copy(); import accsmbo; "
+        "assert (np.random.get_state()[1] == before).all()"
+    )
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], check=True, capture_output=True
+    )
+
+
+def test_the_version_is_that_of_the_package():
+    assert accsmbo.__version__.count(".") == 2
+    assert "__version__" in accsmbo.__all__
