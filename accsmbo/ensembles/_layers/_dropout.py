@@ -9,8 +9,8 @@ M     mask of kept entries, drawn with that rate
 
     Y = X o M / (1 - rate)
 
-Training differentiates Y by X at a fixed mask. By the rate, `dropout_backward` gives
-the derivative of the scale at a fixed mask. The tuning step needs neither: as in the
+Training differentiates Y by X at a fixed mask, and `rate_gradient` is the derivative
+by the rate at a fixed mask, that of the scale. The tuning step needs neither: as in the
 self-tuning networks the paper builds on, the validation loss is that of the network
 that predicts, without dropout, and moves with the rate only through the embeddings
 e(lambda), which carry the best response of the weights to the rate.
@@ -58,10 +58,13 @@ def dropout(
     return Y, DropoutCache(mask, Y, inverse)
 
 
-def dropout_backward(
-    cache: DropoutCache, dY: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gradients by the inputs and, at a fixed mask, by the rates.
+def dropout_backward(cache: DropoutCache, dY: np.ndarray) -> np.ndarray:
+    """Return the gradient by the inputs of `dropout`."""
+    return dY * cache.mask
+
+
+def rate_gradient(cache: DropoutCache, dY: np.ndarray) -> np.ndarray:
+    """Return the gradient by the rates at a fixed mask.
 
     Parameters
     ----------
@@ -72,11 +75,8 @@ def dropout_backward(
 
     Returns
     -------
-    dX : ndarray of shape (K, b, ...)
-        Gradient by the inputs.
-    drate : ndarray of shape (K, b)
+    ndarray of shape (K, b)
         Gradient by the rates.
     """
     axes = tuple(range(2, dY.ndim))
-    drate = (dY * cache.Y * cache.inverse).sum(axis=axes)
-    return dY * cache.mask, drate
+    return (dY * cache.Y * cache.inverse).sum(axis=axes)

@@ -5,9 +5,11 @@ Notation
 --------
 K, b, m, q  members, examples, hyperparameters, length of the embedding
 z           hyperparameters, logarithms scaled to [-1, 1], (K, b, m)
-T           tanh(z A + a), (K b, units)
+T           [tanh([z, 1] A), 1], (K b, units + 1)
 
-    e = z C (linear)        e = T C + c (one hidden layer)
+    e = z C (linear)        e = T C (one hidden layer)
+
+The last rows of A and C are the biases of the hidden layer and of the embedding.
 """
 
 import numpy as np
@@ -42,21 +44,18 @@ class Embedding:
         if units == 0:
             return {"C": ParameterShape((m, q))}
         return {
-            "A": ParameterShape((m, units)),
-            "a": ParameterShape((units,)),
-            "C": ParameterShape((units, q)),
-            "c": ParameterShape((q,)),
+            "A": ParameterShape((m + 1, units)),
+            "C": ParameterShape((units + 1, q)),
         }
 
     def initialize(self, params: Views, rng: np.random.Generator) -> None:
         """Fill the parameters: Glorot matrices, zero biases."""
-        for name in ("A", "a", "C", "c"):
+        for name in ("A", "C"):
             if name in params:
                 values = params[name]
-                if values.ndim == 1:
-                    values[...] = 0.0
-                else:
-                    values[...] = glorot_uniform(rng, values.shape, *values.shape)
+                weights = values if self.units == 0 else values[:-1]
+                weights[...] = glorot_uniform(rng, weights.shape, *weights.shape)
+                values[len(weights) :] = 0.0
 
     def forward(
         self, params: Views, z: np.ndarray
@@ -80,11 +79,13 @@ class Embedding:
         rows = z.reshape(-1, z.shape[-1])
         if self.units == 0:
             return (rows @ params["C"]).reshape(*z.shape[:2], -1), (rows, rows)
-        T = rows @ params["A"]
-        T += params["a"]
-        np.tanh(T, out=T)
+        T = np.empty((len(rows), self.units + 1), rows.dtype)
+        hidden = T[:, :-1]
+        np.matmul(rows, params["A"][:-1], out=hidden)
+        hidden += params["A"][-1]
+        np.tanh(hidden, out=hidden)
+        T[:, -1] = 1.0
         e = T @ params["C"]
-        e += params["c"]
         return e.reshape(*z.shape[:2], -1), (rows, T)
 
     def backward(
@@ -123,10 +124,11 @@ class Embedding:
             grads["C"] += T.T @ de
         if self.units == 0:
             return (de @ params["C"].T).reshape(*shape, -1) if needs_input else None
-        dT = de @ params["C"].T
-        dT *= 1.0 - T * T
+        dT = de @ params["C"][:-1].T
+        dT *= 1.0 - T[:, :-1] ** 2
         if grads is not None:
-            grads["c"] += de.sum(axis=0)
-            grads["A"] += rows.T @ dT
-            grads["a"] += dT.sum(axis=0)
-        return (dT @ params["A"].T).reshape(*shape, -1) if needs_input else None
+            grads["A"][:-1] += rows.T @ dT
+            grads["A"][-1] += dT.sum(axis=0)
+        if not needs_input:
+            return None
+        return (dT @ params["A"][:-1].T).reshape(*shape, -1)

@@ -7,7 +7,7 @@ K, b, p, r, s  members, examples, positions (1 for a dense layer), inputs, outpu
 t              taps of the kernel: 1, or l l for a convolution; n = t r
 X              inputs (K, b, ...); (1, b, ...) if all members see the same
 A              rows of inputs under the kernel, (K or 1, b p, n)
-E              kernels side by side, [W_k | D_k], (K, n, c), c = s or 2 s
+E              kernels side by side, [W o r_k | Delta o u_k], (K, n, c), c = s or 2 s
 P              A E, the only large product of the forward pass, (K, b, p, c)
 Z              outputs, (K, b, p, s)
 e              embeddings [e | e'] of kernel and bias, (K, b, 2 s)
@@ -32,7 +32,7 @@ from accsmbo.ensembles._layers._convolution import (
 from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 from accsmbo.ensembles._layers._penalty import LayerPenalty, layer_penalty
-from accsmbo.ensembles._layers._rank_one import add_kernel_gradients, member_kernels
+from accsmbo.ensembles._layers._rank_one import add_row_gradients, scale_rows
 
 
 @dataclass
@@ -43,6 +43,7 @@ class LinearCache:
     E: np.ndarray
     P: np.ndarray
     e: np.ndarray | None
+    scale: np.ndarray | None
     input_shape: tuple[int, ...]
 
 
@@ -154,18 +155,12 @@ class DenseLayer:
         """
         A, positions = self._rows(X)
         E = self._kernels(params)
-        b, s = X.shape[1], self.n_outputs
-        P = (A @ E).reshape(self.n_members, b, positions, E.shape[-1])
-        bias = params["b"][:, None]
-        if e is None:
-            Z = P
-        else:
-            Z = P[..., s:] * e[:, :, None, :s]
-            Z += P[..., :s]
-            bias = bias + params["delta"][:, None] * e[..., s:]
-        Z += bias[:, :, None]
-        cache = LinearCache(A, E, P, e, X.shape)
-        return Z.reshape(self.n_members, b, *self._output_shape(X)), cache
+        shape = (self.n_members, X.shape[1], positions, E.shape[-1])
+        P = (A @ E).reshape(shape)
+        scale = None if e is None else self._delta_scale(params, e)
+        cache = LinearCache(A, E, P, e, scale, X.shape)
+        Z = self._combine(params, cache)
+        return Z.reshape(*shape[:2], *self._output_shape(X)), cache
 
     def backward(
         self,
@@ -198,23 +193,22 @@ class DenseLayer:
         de : ndarray of shape (K, b, 2 s) or None
             Gradient by the embeddings.
         """
-        b = dZ.shape[1]
-        dZ = dZ.reshape(self.n_members, b, -1, self.n_outputs)
+        shape = (*dZ.shape[:2], -1, self.n_outputs)
+        dZ = dZ.reshape(shape)
         summed = dZ[:, :, 0] if dZ.shape[2] == 1 else dZ.sum(axis=2)
-        dP = dZ if cache.e is None else self._spread(dZ, cache.e)
+        dP = self._product_gradient(params, cache, dZ)
         dP = dP.reshape(self.n_members, -1, dP.shape[-1])
+        moved = None if cache.e is None else self._moved(cache, dZ)
         if grads is not None:
-            self._add_gradients(params, cache, dP, summed, grads)
+            self._add_kernel_gradients(params, cache, dP, grads)
+            self._add_column_gradients(cache, (dZ, summed, moved), grads)
         dX = self._inputs(dP @ cache.E.swapaxes(1, 2), cache) if needs_input else None
-        if cache.e is None:
+        if cache.e is None or moved is None:
             return dX, None
         de = np.empty_like(cache.e)
-        s = self.n_outputs
-        if dZ.shape[2] == 1:
-            np.multiply(summed, cache.P[:, :, 0, s:], out=de[..., :s])
-        else:
-            np.einsum("kbps,kbps->kbs", dZ, cache.P[..., s:], out=de[..., :s])
-        np.multiply(summed, params["delta"][:, None], out=de[..., s:])
+        v = self._factor(params, "v")
+        np.multiply(moved, 1.0 if v is None else v[:, None], out=de[..., : shape[-1]])
+        np.multiply(summed, params["delta"][:, None], out=de[..., shape[-1] :])
         return dX, de
 
     def penalty(
@@ -255,59 +249,95 @@ class DenseLayer:
     def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
         return (self.n_outputs,)
 
-    def _factors(
-        self, values: Views, first: str, second: str
-    ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Return two factors by name, or None: u and v are r and s where tied."""
+    def _factor(self, values: Views, name: str) -> np.ndarray | None:
+        """Return a factor by name, or None: u and v are r and s where tied."""
         tied = {"u": "r", "v": "s"} if self.tie_factors else {}
-        return values.get(tied.get(first, first)), values.get(tied.get(second, second))
+        return values.get(tied.get(name, name))
 
     def _kernels(self, params: Views) -> np.ndarray:
+        """Return E; the factors of the outputs are applied to P."""
         W = params["W"]
         s = self.n_outputs
         width = 2 * s if self.tuned else s
         stacked = np.empty((self.n_members, *W.shape[:2], width), W.dtype)
-        member_kernels(W, *self._factors(params, "r", "s"), out=stacked[..., :s])
+        scale_rows(W, self._factor(params, "r"), out=stacked[..., :s])
         if self.tuned:
-            member_kernels(
-                params["Delta"], *self._factors(params, "u", "v"), out=stacked[..., s:]
-            )
+            scale_rows(params["Delta"], self._factor(params, "u"), out=stacked[..., s:])
         return stacked.reshape(self.n_members, -1, width)
 
-    def _spread(self, dZ: np.ndarray, e: np.ndarray) -> np.ndarray:
-        """Return [dZ, dZ o e]: the gradient by P."""
-        s = self.n_outputs
-        dP = np.empty((*dZ.shape[:-1], 2 * s), dZ.dtype)
-        dP[..., :s] = dZ
-        np.multiply(dZ, e[:, :, None, :s], out=dP[..., s:])
+    def _delta_scale(self, params: Views, e: np.ndarray) -> np.ndarray:
+        """Return v_k o e(lambda), of shape (K, b, s)."""
+        v = self._factor(params, "v")
+        e = e[..., : self.n_outputs]
+        return e if v is None else e * v[:, None]
+
+    def _combine(self, params: Views, cache: LinearCache) -> np.ndarray:
+        """Return the outputs Z, given the products P."""
+        n = self.n_outputs
+        s = self._factor(params, "s")
+        Z = cache.P[..., :n]
+        if s is not None:
+            Z = Z * s[:, None, None]
+        bias = params["b"][:, None]
+        if cache.e is not None and cache.scale is not None:
+            moved = cache.P[..., n:] * cache.scale[:, :, None]
+            moved += Z
+            Z = moved
+            bias = bias + params["delta"][:, None] * cache.e[..., n:]
+        Z += bias[:, :, None]
+        return Z
+
+    def _product_gradient(
+        self, params: Views, cache: LinearCache, dZ: np.ndarray
+    ) -> np.ndarray:
+        """Return the gradient by P: [dZ o s_k, dZ o v_k o e]."""
+        n = self.n_outputs
+        s = self._factor(params, "s")
+        if s is None and cache.scale is None:
+            return dZ
+        dP = np.empty(cache.P.shape, dZ.dtype)
+        np.multiply(dZ, 1.0 if s is None else s[:, None, None], out=dP[..., :n])
+        if cache.scale is not None:
+            np.multiply(dZ, cache.scale[:, :, None], out=dP[..., n:])
         return dP
 
-    def _add_gradients(
+    def _moved(self, cache: LinearCache, dZ: np.ndarray) -> np.ndarray:
+        """Return the gradient by v_k o e, summed over the positions, (K, b, s)."""
+        P = cache.P[..., self.n_outputs :]
+        if dZ.shape[2] == 1:
+            return dZ[:, :, 0] * P[:, :, 0]
+        return np.einsum("kbps,kbps->kbs", dZ, P)
+
+    def _add_kernel_gradients(
+        self, params: Views, cache: LinearCache, dP: np.ndarray, grads: Views
+    ) -> None:
+        W = params["W"]
+        s = self.n_outputs
+        G = (cache.A.swapaxes(1, 2) @ dP).reshape(self.n_members, *W.shape[:2], -1)
+        dr, r = self._factor(grads, "r"), self._factor(params, "r")
+        add_row_gradients(W, r, G[..., :s], dW=grads["W"], dr=dr)
+        if self.tuned:
+            du, u = self._factor(grads, "u"), self._factor(params, "u")
+            Delta, dDelta = params["Delta"], grads["Delta"]
+            add_row_gradients(Delta, u, G[..., s:], dW=dDelta, dr=du)
+
+    def _add_column_gradients(
         self,
-        params: Views,
         cache: LinearCache,
-        dP: np.ndarray,
-        summed: np.ndarray,
+        parts: tuple[np.ndarray, np.ndarray, np.ndarray | None],
         grads: Views,
     ) -> None:
-        taps = params["W"].shape[:2]
-        s = self.n_outputs
-        G = (cache.A.swapaxes(1, 2) @ dP).reshape(self.n_members, *taps, -1)
-        self._pull_back(params, G[..., :s], grads, ("W", "r", "s"))
+        """Add the gradients of biases and of the factors of the outputs."""
+        dZ, summed, moved = parts
+        n = self.n_outputs
         grads["b"] += summed.sum(axis=1)
-        if cache.e is not None:
-            self._pull_back(params, G[..., s:], grads, ("Delta", "u", "v"))
-            grads["delta"] += np.einsum("kbs,kbs->ks", summed, cache.e[..., s:])
-
-    def _pull_back(
-        self, params: Views, G: np.ndarray, grads: Views, names: tuple[str, str, str]
-    ) -> None:
-        kernel, *pair = names
-        dr, ds = self._factors(grads, *pair)
-        factors = self._factors(params, *pair)
-        add_kernel_gradients(
-            params[kernel], *factors, G, dW=grads[kernel], dr=dr, ds=ds
-        )
+        ds, dv = self._factor(grads, "s"), self._factor(grads, "v")
+        if ds is not None:
+            ds += np.einsum("kbps,kbps->ks", dZ, cache.P[..., :n])
+        if cache.e is not None and moved is not None:
+            grads["delta"] += np.einsum("kbs,kbs->ks", summed, cache.e[..., -n:])
+            if dv is not None:
+                dv += np.einsum("kbs,kbs->ks", moved, cache.e[..., :n])
 
 
 class ConvolutionLayer(DenseLayer):

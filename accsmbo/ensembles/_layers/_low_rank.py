@@ -6,7 +6,7 @@ Notation
 K, b, r, s, h  members, examples, inputs, outputs, rank
 G, H           low-rank matrices, (r, h) and (s, h)
 e              embeddings [e | e'] of kernel and bias, (K, b, h + s)
-E              [W_k | G], (K, r, s + h)
+E              [W o r_k | G], (K, r, s + h)
 Y              X G, (K, b, h)
 
     W_k(lam) = W o (r_k s_k^T) + (G o e(lam)^T) H^T
@@ -27,7 +27,7 @@ from accsmbo.ensembles._layers._penalty import (
     kernel_columns,
     visible_factors,
 )
-from accsmbo.ensembles._layers._rank_one import member_kernels
+from accsmbo.ensembles._layers._rank_one import add_row_gradients, scale_rows
 from accsmbo.ensembles._layers._regularizer import (
     embedding_gradient,
     penalty_value,
@@ -118,14 +118,13 @@ class LowRankDenseLayer(DenseLayer):
             raise ValueError("e must be given: a low-rank layer is always tuned.")
         s, h = self.n_outputs, self.rank
         E = np.empty((self.n_members, self.n_inputs, s + h), params["W"].dtype)
-        factors = self._factors(params, "r", "s")
-        member_kernels(params["W"], *factors, out=E[:, None, :, :s])
+        scale_rows(params["W"], self._factor(params, "r"), out=E[:, None, :, :s])
         E[..., s:] = params["G"]
         P = X @ E
         Z = (P[..., s:] * e[..., :h]) @ params["H"].T
-        Z += P[..., :s]
+        Z += P[..., :s] * self._columns(params)
         Z += params["b"][:, None] + params["delta"][:, None] * e[..., h:]
-        return Z, LinearCache(X, E, P, e, X.shape)
+        return Z, LinearCache(X, E, P, e, None, X.shape)
 
     def backward(
         self,
@@ -144,17 +143,26 @@ class LowRankDenseLayer(DenseLayer):
         s, h = self.n_outputs, self.rank
         e, Y = cache.e[..., :h], cache.P[..., s:]
         dYe = dZ @ params["H"]
-        dP = np.concatenate([dZ, dYe * e], axis=-1)
+        dP = np.concatenate([dZ * self._columns(params), dYe * e], axis=-1)
         de = np.concatenate([dYe * Y, dZ * params["delta"][:, None]], axis=-1)
         if grads is not None:
             G = cache.A.swapaxes(1, 2) @ dP
-            self._pull_back(params, G[:, None, :, :s], grads, ("W", "r", "s"))
+            r, dr = self._factor(params, "r"), self._factor(grads, "r")
+            base = G[:, None, :, :s]
+            add_row_gradients(params["W"], r, base, dW=grads["W"], dr=dr)
+            ds = self._factor(grads, "s")
+            if ds is not None:
+                ds += (dZ * cache.P[..., :s]).sum(axis=1)
             grads["G"] += G[..., s:].sum(axis=0)
             grads["H"] += (dZ.swapaxes(1, 2) @ (Y * e)).sum(axis=0)
             grads["b"] += dZ.sum(axis=1)
             grads["delta"] += (dZ * cache.e[..., h:]).sum(axis=1)
         dX = self._inputs(dP @ cache.E.swapaxes(1, 2), cache) if needs_input else None
         return dX, de
+
+    def _columns(self, params: Views) -> np.ndarray | float:
+        s = self._factor(params, "s")
+        return 1.0 if s is None else s[:, None]
 
     def penalty(
         self,

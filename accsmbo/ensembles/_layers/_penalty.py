@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accsmbo.ensembles._layers._parameters import Views
+from accsmbo.ensembles._layers._rank_one import row_blocks
 from accsmbo.ensembles._layers._regularizer import (
     Columns,
     Moments,
+    Product,
     add_factor_gradients,
     embedding_gradient,
     penalty_value,
@@ -105,6 +107,7 @@ def layer_penalty(
 def bias_columns(
     params: Views, moments: Moments, grads: Views | None
 ) -> tuple[Columns, Moments]:
+    """Return the column sums of the biases and the moments; add the gradients."""
     b = params["b"]
     if moments.nu_e is None:
         if grads is not None:
@@ -120,22 +123,66 @@ def bias_columns(
 def kernel_columns(
     layer: "DenseLayer", params: Views, moments: Moments, grads: Views | None
 ) -> tuple[Columns, Moments]:
+    """Return the column sums of the kernel and the moments; add the gradients.
+
+    Parameters
+    ----------
+    layer : DenseLayer
+        The layer.
+    params : dict of str to ndarray
+        Its parameters.
+    moments : Moments
+        Averages over the examples.
+    grads : dict of str to ndarray or None
+        Gradients that are added to.
+
+    Returns
+    -------
+    columns : Columns
+        Column sums.
+    moments : Moments
+        As given.
+    """
     factors = visible_factors(layer, params)
-    W = params["W"]
+    gradients = None
+    if grads is not None and layer.factors is not None and layer.regularize_factors:
+        gradients = visible_factors(layer, grads)
+    sums = np.zeros((1 if moments.nu_e is None else 3, *factors[1].shape))
+    for rows in row_blocks(params["W"]):
+        kernels = {n: params[n][:, rows] for n in ("W", "Delta") if n in params}
+        own = _rows_of(factors, rows)
+        products = _add_columns(kernels, own, sums)
+        if grads is not None:
+            targets = {n: grads[n][:, rows] for n in kernels}
+            _add_kernel_gradients(kernels, moments, own, targets)
+        if gradients is not None:
+            _add_all_factor_gradients(products, moments, own, _rows_of(gradients, rows))
+    return Columns(*sums.astype(params["W"].dtype)), moments
+
+
+def _rows_of(factors: Factors, rows: slice) -> Factors:
     r, s, u, v = factors
-    products = [tap_product(W, W)]
-    columns = [((r * r) @ products[0]) * (s * s)]
-    if moments.nu_e is not None:
-        Delta = params["Delta"]
-        products += [tap_product(W, Delta), tap_product(Delta, Delta)]
-        columns.append(((r * u) @ products[1]) * (s * v))
-        columns.append(((u * u) @ products[2]) * (v * v))
-    if grads is not None:
-        _add_kernel_gradients(params, moments, factors, grads)
-        if layer.factors is not None and layer.regularize_factors:
-            gradients = visible_factors(layer, grads)
-            _add_all_factor_gradients(products, moments, factors, gradients)
-    return Columns(*columns), moments
+    return r[:, rows], s, u[:, rows], v
+
+
+def _add_columns(kernels: Views, factors: Factors, sums: np.ndarray) -> list[Product]:
+    """Add the column sums of some rows; return the products they come from."""
+    W = kernels["W"]
+    r, s, u, v = factors
+    products = [_product(W, W, r * r)]
+    sums[0] += products[0].sums * (s * s)
+    if len(sums) > 1:
+        Delta = kernels["Delta"]
+        products.append(_product(W, Delta, r * u))
+        products.append(_product(Delta, Delta, u * u))
+        sums[1] += products[1].sums * (s * v)
+        sums[2] += products[2].sums * (v * v)
+    return products
+
+
+def _product(left: np.ndarray, right: np.ndarray, rows: np.ndarray) -> Product:
+    values = tap_product(left, right)
+    return Product(values, rows @ values)
 
 
 def _add_kernel_gradients(
@@ -155,7 +202,7 @@ def _add_kernel_gradients(
 
 
 def _add_all_factor_gradients(
-    products: list[np.ndarray], moments: Moments, factors: Factors, gradients: Factors
+    products: list[Product], moments: Moments, factors: Factors, gradients: Factors
 ) -> None:
     r, s, u, v = factors
     dr, ds, du, dv = gradients

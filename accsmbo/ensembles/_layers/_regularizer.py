@@ -84,18 +84,34 @@ def tap_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return product[0] if len(product) == 1 else product.sum(axis=0)
 
 
+@dataclass(frozen=True)
+class Product:
+    """W o W, W o Delta or Delta o Delta of some rows, and its sums.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r, s)
+        The product.
+    sums : ndarray of shape (K, s)
+        (r_k o u_k) values, with the row factors that belong to the product.
+    """
+
+    values: np.ndarray
+    sums: np.ndarray
+
+
 def add_factor_gradients(
-    products: np.ndarray,
+    product: Product,
     moment: np.ndarray,
     factors: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     gradients: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
-    """Add the gradients of sum_k moment_k.[(r_k o u_k) products] o (s_k o v_k).
+    """Add the gradients of sum_k moment_k.[(r_k o u_k) values] o (s_k o v_k).
 
     Parameters
     ----------
-    products : ndarray of shape (r, s)
-        W o W, W o Delta or Delta o Delta.
+    product : Product
+        The product of the kernels and its sums.
     moment : ndarray of shape (K, s) or (K, 1)
         Weight of each column.
     factors : tuple of ndarray
@@ -105,8 +121,8 @@ def add_factor_gradients(
     """
     r, s, u, v = factors
     dr, ds, du, dv = gradients
-    by_rows = (s * v * moment) @ products.T
-    by_columns = ((r * u) @ products) * moment
+    by_rows = (s * v * moment) @ product.values.T
+    by_columns = product.sums * moment
     dr += by_rows * u
     du += by_rows * r
     ds += by_columns * v

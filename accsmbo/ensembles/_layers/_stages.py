@@ -231,4 +231,4 @@ class DropoutStage(_Parameterless):
 
     def backward(self, params, cache, dY, signals, step):
         """Return the gradient by the inputs."""
-        return dY if cache is None else dropout_backward(cache, dY)[0]
+        return dY if cache is None else dropout_backward(cache, dY)
