@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Expected improvement and its logarithm."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
@@ -70,6 +72,10 @@ class LogExpectedImprovement(AcquisitionFunction):
     ----------
     margin : float, default=0.0
         Improvement that does not count, in the units of the surrogate.
+    augmented : bool, default=False
+        Add log(1 - noise / sqrt(std^2 + noise^2)), where `noise` is the surrogate's
+        attribute ``noise_``: points whose loss is known to within the noise promise
+        nothing, so that the search does not circle round its incumbent [2]_.
 
     See Also
     --------
@@ -79,6 +85,8 @@ class LogExpectedImprovement(AcquisitionFunction):
     ----------
     .. [1] S. Ament, S. Daulton, D. Eriksson, M. Balandat and E. Bakshy, Unexpected
        Improvements to Expected Improvement for Bayesian Optimization, 2023, eq. 8.
+    .. [2] D. Huang, T. T. Allen, W. I. Notz and N. Zeng, Global Optimization of
+       Stochastic Black-Box Systems via Sequential Kriging Meta-Models, 2006, eq. 12.
 
     Examples
     --------
@@ -88,8 +96,9 @@ class LogExpectedImprovement(AcquisitionFunction):
     array([-1258.74])
     """
 
-    def __init__(self, margin: float = 0.0) -> None:
+    def __init__(self, margin: float = 0.0, *, augmented: bool = False) -> None:
         self.margin = margin
+        self.augmented = augmented
 
     def partials(
         self, mean: FloatArray, std: FloatArray, best: float
@@ -120,3 +129,63 @@ class LogExpectedImprovement(AcquisitionFunction):
         distance = best - self.margin - mean
         sigma = floored(std, distance)
         return np.asarray(np.log(sigma) + log_h(distance / sigma))
+
+    def evaluate(self, surrogate: Any, U: FloatArray, best: float) -> FloatArray:
+        """Return a at points of the unit cube.
+
+        Parameters
+        ----------
+        surrogate : Surrogate
+            Fitted surrogate.
+        U : ndarray of shape (m, d)
+            Points.
+        best : float
+            Loss to improve on, in the units of the surrogate.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Acquisition values, larger is better.
+        """
+        mean, std = surrogate.predict(U)
+        return self.value(mean, std, best) + self._discount(surrogate, std)[0]
+
+    def evaluate_with_gradient(
+        self, surrogate: Any, U: FloatArray, best: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a and its derivative by the coordinates.
+
+        Parameters
+        ----------
+        surrogate : Surrogate
+            Fitted surrogate.
+        U : ndarray of shape (m, d)
+            Points.
+        best : float
+            Loss to improve on, in the units of the surrogate.
+
+        Returns
+        -------
+        a : ndarray of shape (m,)
+            Acquisition values.
+        gradient : ndarray of shape (m, d)
+            da/du; 0 along categories.
+        """
+        mean, std, dmean, dstd = surrogate.predict_gradient(U)
+        a, by_mean, by_std = self.partials(mean, std, best)
+        discount, discount_by_std = self._discount(surrogate, std)
+        by_std = by_std + discount_by_std
+        return a + discount, by_mean[:, None] * dmean + by_std[:, None] * dstd
+
+    def _discount(
+        self, surrogate: Any, std: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return log(1 - (1 + q)^(-1/2)) for q = (std / noise)^2, and by std."""
+        noise = float(getattr(surrogate, "noise_", 0.0)) if self.augmented else 0.0
+        if noise <= 0.0:
+            return np.zeros_like(std), np.zeros_like(std)
+        ratio = np.clip(std / noise, 1e-8, 1e8)
+        root = -0.5 * np.log1p(ratio**2)
+        left = -np.expm1(root)
+        by_ratio = ratio * np.exp(3.0 * root) / left
+        return np.log(left), by_ratio / noise

@@ -23,21 +23,21 @@ from accsmbo.exceptions import SurrogateFailedWarning
 from accsmbo.optimizers._base import Observations, Optimizer
 from accsmbo.optimizers._initial_design import InitialDesign
 from accsmbo.space import Subspace
-from accsmbo.surrogates import GaussianProcess, Surrogate
-from accsmbo.surrogates._output_transforms import (
-    HalfRank,
-    OutputTransform,
-    YeoJohnson,
-)
+from accsmbo.optimizers._views import GlobalView, LocalView, view_in_turn
+from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate, Surrogate
 
 __all__ = ["SMBO"]
 
 FloatArray = NDArray[np.float64]
 
-# Transforms of the losses, used in turn: what one of them hides the other shows.
-TRANSFORMS: tuple[OutputTransform, ...] = (YeoJohnson(), HalfRank())
-# Local candidates start from the incumbent and so many lowest posterior means.
+# Local candidates start from the incumbent and so many lowest posterior means, of
+# the best N_GOOD observations.
 N_STARTS = 5
+N_GOOD = 50
+# The forest takes over above so many observations, or where at least MANY dimensions
+# are unordered choices and the others are fewer than half of them.
+MAX_GP_POINTS = 2500
+MANY = 8
 # Random points among which all proposals after the first are chosen.
 N_SPREAD = 256
 
@@ -50,9 +50,12 @@ class SMBO(Optimizer):
     space : Space, dict or list of dict, default=None
         What to search.
     surrogate : Surrogate, default=None
-        Model of the loss; None means :class:`~accsmbo.surrogates.GaussianProcess`.
+        Model of the loss. None means :class:`~accsmbo.surrogates.GaussianProcess`, and
+        :class:`~accsmbo.surrogates.RandomForestSurrogate` above 2500 observations or
+        where 8 or more dimensions are unordered choices and fewer than half as many are
+        not.
     acquisition : AcquisitionFunction, default=None
-        None means :class:`~accsmbo.acquisition.LogExpectedImprovement`.
+        None means augmented :class:`~accsmbo.acquisition.LogExpectedImprovement`.
     initial_design : InitialDesign, default=None
         None means the centre and three Sobol points.
     points_to_evaluate : list of dict, default=None
@@ -104,7 +107,7 @@ class SMBO(Optimizer):
         subspace = observations.subspace
         if not hasattr(self, "_designs"):
             self._designs: dict[Subspace, list[FloatArray]] = {}
-            self._models: dict[tuple[Subspace, int], Any] = {}
+            self._models: dict[tuple[Any, ...], Any] = {}
             self.n_surrogate_failures_ = 0
         if subspace not in self._designs:
             design = self.initial_design or InitialDesign()
@@ -166,7 +169,7 @@ class SMBO(Optimizer):
         C = np.unique(subspace.snap(C), axis=0)
         known = {row.tobytes() for row in [*observations.U, *observations.pending]}
         C = C[[row.tobytes() not in known for row in C]]
-        acquisition = self.acquisition or LogExpectedImprovement()
+        acquisition = self.acquisition or LogExpectedImprovement(augmented=True)
         chosen: list[FloatArray] = []
         while len(chosen) < n and len(C):
             i = int(np.nanargmax(acquisition.evaluate(model, C, best)))
@@ -183,7 +186,7 @@ class SMBO(Optimizer):
         subspace = observations.subspace
         model, best, starts = self._posterior(observations)
         found = maximize_acquisition(
-            self.acquisition or LogExpectedImprovement(),
+            self.acquisition or LogExpectedImprovement(augmented=True),
             subspace,
             surrogate=model,
             best=best,
@@ -198,16 +201,17 @@ class SMBO(Optimizer):
         self, observations: Observations
     ) -> tuple[Any, float, FloatArray]:
         """Return the model with fantasies, the loss to improve on, good points."""
-        subspace, U = observations.subspace, observations.U
-        turn = observations.n_asked % len(TRANSFORMS)
-        t, slope = TRANSFORMS[turn].transform(observations.y)
-        noise = observations.noise * slope
-        model = self._model(subspace, turn)
+        subspace = observations.subspace
+        view = view_in_turn(observations.n_asked)
+        rows, t, slope = view.select(observations.y, subspace.n_dims)
+        U, noise = observations.U[rows], observations.noise[rows] * slope
+        model = self._model(subspace, view, len(observations.y))
         model.fit(U, t, categorical=subspace.categorical, noise=noise)
-        mean = model.predict(U)[0]
+        good = np.argsort(t, kind="stable")[:N_GOOD]
+        mean = model.predict(U[good])[0]
         best = float(mean.min() if np.isfinite(noise).any() else t.min())
-        order = np.argsort(mean, kind="stable")[:N_STARTS]
-        starts = np.vstack([U[order], U[[int(np.argmin(t))]]])
+        order = good[np.argsort(mean, kind="stable")[:N_STARTS]]
+        starts = np.vstack([U[order], U[good[:1]]])
         if len(observations.pending):
             P = observations.pending
             believed = model.predict(P)[0]
@@ -216,12 +220,27 @@ class SMBO(Optimizer):
             best = min(best, float(believed.min()))
         return model, best, starts
 
-    def _model(self, subspace: Subspace, turn: int) -> Any:
-        """Return the surrogate of one subspace and transform, kept between steps."""
-        if (subspace, turn) not in self._models:
-            self._models[subspace, turn] = (
-                GaussianProcess(warm_start=True)
-                if self.surrogate is None
-                else clone(self.surrogate)
+    def _model(
+        self, subspace: Subspace, view: GlobalView | LocalView, n: int
+    ) -> Any:
+        """Return the surrogate of one subspace and view, kept between steps."""
+        forest = self.surrogate is None and _wants_forest(subspace, n)
+        key = (subspace, view, forest)
+        if key not in self._models:
+            self._models[key] = (
+                clone(self.surrogate)
+                if self.surrogate is not None
+                else RandomForestSurrogate()
+                if forest
+                else GaussianProcess(
+                    warm_start=True, trend=isinstance(view, LocalView)
+                )
             )
-        return self._models[subspace, turn]
+        return self._models[key]
+
+
+def _wants_forest(subspace: Subspace, n: int) -> bool:
+    """Whether a forest is the better default: many points, or mostly choices."""
+    n_choices = int(np.count_nonzero(subspace.categorical))
+    mostly = n_choices >= MANY and 2 * (subspace.n_dims - n_choices) < n_choices
+    return n > MAX_GP_POINTS or mostly

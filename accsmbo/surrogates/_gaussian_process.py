@@ -57,6 +57,8 @@ class GaussianProcess(BaseEstimator):
         Priors of the hyperparameters; None means the measured defaults.
     warp : bool, default=False
         Whether to learn a monotone warping of each ordered dimension.
+    trend : bool, default=False
+        Whether a quadratic polynomial of the ordered dimensions is part of the prior.
     mean_variance : float, default=1.0
         Prior variance of the constant mean, as a multiple of the amplitude.
     max_iter : int, default=20
@@ -78,6 +80,8 @@ class GaussianProcess(BaseEstimator):
     log_likelihood_ : float
         Logarithm of likelihood times prior at the end of the last optimisation,
         up to a constant.
+    noise_ : float
+        Root mean square standard deviation of the noise, in the units of the losses.
     jitter_ : float
         What had to be added to the diagonal, relative to it.
 
@@ -108,6 +112,7 @@ class GaussianProcess(BaseEstimator):
         hyperparameters: Hyperparameters | None = None,
         priors: Priors | None = None,
         warp: bool = False,
+        trend: bool = False,
         mean_variance: float = 1.0,
         max_iter: int = 20,
         warm_start: bool = False,
@@ -118,6 +123,7 @@ class GaussianProcess(BaseEstimator):
         self.hyperparameters = hyperparameters
         self.priors = priors
         self.warp = warp
+        self.trend = trend
         self.mean_variance = mean_variance
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -162,7 +168,7 @@ class GaussianProcess(BaseEstimator):
         t = standard.apply(values)
         N = standard.apply_scale(np.where(known, errors, 0.0)) ** 2
         warped = np.flatnonzero(~kinds) if self.warp else np.zeros(0, np.intp)
-        layout = Layout(kinds, warped, bool(known.any()))
+        layout = Layout(kinds, warped, bool(known.any()), self.trend)
         core = self._learn(layout, points, t, N)
         posterior = self._factor(core, kinds, points, core.noise_variances(N))
         self._standard, self._t, self._posterior = standard, t, posterior
@@ -304,6 +310,9 @@ class GaussianProcess(BaseEstimator):
         )
         self.hyperparameters_ = replace(core, amplitude=self._amplitude)
         self.jitter_ = self._posterior.jitter
+        typical = float(np.mean(self._posterior.diagonal))
+        noise = np.sqrt([self._amplitude * typical])
+        self.noise_ = float(self._standard.undo_scale(noise)[0])
 
     def _used_kernel(self) -> Kernel:
         return Matern52() if self.kernel is None else self.kernel

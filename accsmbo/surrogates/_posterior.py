@@ -25,12 +25,19 @@ from accsmbo.surrogates._cholesky import (
 )
 from accsmbo.surrogates._kernels import Kernel, scaled_distance
 from accsmbo.surrogates._likelihood import Hyperparameters
+from accsmbo.surrogates._trend import (
+    polynomial,
+    polynomial_diagonal,
+    polynomial_gradient,
+)
 from accsmbo.surrogates._warping import warp_gradient
 
 __all__ = ["Posterior"]
 
 # Variances below this share of the prior variance are rounding errors.
 VARIANCE_FLOOR = 1e-12
+# Predictions go in blocks of so many kernel entries, which stay in the cache.
+BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +84,8 @@ class Posterior:
         Z = hyper.warped(U)
         R = kernel.value(scaled_distance(Z, Z, hyper.length_scales, categorical))
         R += mean_variance
+        if hyper.trend:
+            R += hyper.trend * polynomial(Z, Z, categorical)
         R[np.diag_indices(len(R))] += diagonal
         L, jitter = jittered_cholesky(R)
         return cls(
@@ -117,8 +126,15 @@ class Posterior:
 
     def moments(self, V: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and var at new points, each of shape (m,)."""
+        rows = max(16, BLOCK // len(self.Z))
+        if len(V) > rows:
+            blocks = [
+                self.moments(V[i : i + rows], A) for i in range(0, len(V), rows)
+            ]
+            means, variances = zip(*blocks, strict=True)
+            return np.concatenate(means), np.concatenate(variances)
         kv = self._covariance(self.hyper.warped(V), self.Z)
-        return kv @ A, self._variance(solve_lower(self.L, kv.T))
+        return kv @ A, self._variance(V, solve_lower(self.L, kv.T))
 
     def moments_gradient(
         self, V: FloatArray, A: FloatArray
@@ -134,15 +150,25 @@ class Posterior:
         s = scaled_distance(X, self.Z, scales, self.categorical)
         k, slope = self.kernel.value_and_slope(s)
         k += self.mean_variance
+        if self.hyper.trend:
+            k += self.hyper.trend * polynomial(X, self.Z, self.categorical)
         half = solve_lower(self.L, k.T)
         B = solve_lower(self.L, half, transposed=True).T
         chain = 2.0 / scales**2 * by_v
 
         def contract(weights: FloatArray) -> FloatArray:
             C = weights * slope
-            return (C.sum(1)[:, None] * X - C @ self.Z) * chain
+            total = (C.sum(1)[:, None] * X - C @ self.Z) * chain
+            if self.hyper.trend:
+                slopes = polynomial_gradient(X, weights, self.categorical, self.Z)
+                total += self.hyper.trend * slopes * by_v
+            return total
 
-        return k @ A, self._variance(half), contract(A[None, :]), -2.0 * contract(B)
+        dvar = -2.0 * contract(B)
+        if self.hyper.trend:
+            own = polynomial_gradient(X, np.eye(len(X)), self.categorical)
+            dvar += 2.0 * self.hyper.trend * own * by_v
+        return k @ A, self._variance(V, half), contract(A[None, :]), dvar
 
     def _warp_gradient(self, V: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the images of V and their derivative, 0 along categories."""
@@ -154,9 +180,16 @@ class Posterior:
 
     def _covariance(self, Z: FloatArray, V: FloatArray) -> FloatArray:
         s = scaled_distance(Z, V, self.hyper.length_scales, self.categorical)
-        return self.kernel.value(s) + self.mean_variance
+        k = self.kernel.value(s) + self.mean_variance
+        if self.hyper.trend:
+            k += self.hyper.trend * polynomial(Z, V, self.categorical)
+        return k
 
-    def _variance(self, half: FloatArray) -> FloatArray:
-        prior = 1.0 + self.mean_variance
+    def _variance(self, V: FloatArray, half: FloatArray) -> FloatArray:
+        prior: FloatArray | float = 1.0 + self.mean_variance
+        if self.hyper.trend:
+            X = self.hyper.warped(V)
+            own = polynomial_diagonal(X, self.categorical)
+            prior = prior + self.hyper.trend * own
         var = prior - np.einsum("ij,ij->j", half, half)
         return np.maximum(var, VARIANCE_FLOOR * prior)

@@ -93,7 +93,9 @@ def test_partial_derivatives(function):
     )
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=repr)
+@pytest.mark.parametrize(
+    "function", [*FUNCTIONS, LogExpectedImprovement(augmented=True)], ids=repr
+)
 @pytest.mark.parametrize("warp", [False, True])
 def test_gradient_through_a_surrogate(function, warp):
     rng = np.random.default_rng(0)
@@ -116,3 +118,30 @@ def test_gradient_through_a_surrogate(function, warp):
         return by_u[0, :2]
 
     check_gradient(along, gradient, u, rtol=1e-4)
+
+
+def test_augmented_discount_is_huang_s_factor():
+    class Certain:
+        noise_ = 0.3
+
+        def predict(self, U):
+            return MEAN, STD
+
+    U = np.zeros((4, 1))
+    plain = LogExpectedImprovement().evaluate(Certain(), U, 0.1)
+    discounted = LogExpectedImprovement(augmented=True).evaluate(Certain(), U, 0.1)
+    factor = 1.0 - 0.3 / np.sqrt(STD**2 + 0.09)
+    np.testing.assert_allclose(discounted - plain, np.log(factor), rtol=1e-10)
+
+
+def test_augmented_without_noise_is_plain():
+    class Exact:
+        def predict(self, U):
+            return MEAN, STD
+
+    U = np.zeros((4, 1))
+    values = [
+        LogExpectedImprovement(augmented=flag).evaluate(Exact(), U, 0.1)
+        for flag in (False, True)
+    ]
+    np.testing.assert_array_equal(*values)
