@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 
 from accsmbo._sklearn_private import safe_indexing
 from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
@@ -142,6 +142,8 @@ class FoldHypergradient:
         self.estimator, self.scoring, self.names = estimator, scoring, tuple(names)
         self.X_train, self.X_test = safe_indexing(X, train), safe_indexing(X, test)
         y = np.asarray(y)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
         self.y_train, self.y_test = y[train], y[test]
         self.sample_weight = _cut(sample_weight, train)
         self.score_weight = _cut(score_weight, test)

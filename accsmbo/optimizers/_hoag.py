@@ -29,6 +29,7 @@ FIRST_RADIUS, LARGEST_RADIUS, SMALLEST_RADIUS = 0.1, 0.4, 1e-4
 GROW, SHRINK = 1.6, 0.35
 LONGEST_PAIR = 0.5  # farther apart, two gradients say nothing about curvature
 HUGE = 1e6  # a gradient that would change the loss so many times over is refused
+RESTART_TOLERANCE = 3e-3  # a second descent starts with coefficients at hand
 FREE_RESTARTS = 3  # for starts where the gradient vanishes at once
 
 
@@ -40,7 +41,6 @@ class _Descent:
     x: FloatArray | None = None
     f: float = np.inf
     g: FloatArray = field(default_factory=lambda: np.zeros(0))
-    proposed: FloatArray | None = None
     pairs: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     radius: float = FIRST_RADIUS
     n_seen: int = 0
@@ -110,6 +110,8 @@ class HOAG(Optimizer):
     1.0
     """
 
+    sequential = True
+
     def __init__(
         self,
         space: Any = None,
@@ -143,7 +145,6 @@ class HOAG(Optimizer):
             proposal = self._next_step(descent)
         if proposal is None:
             proposal = self._restart(descent, observations, rng)
-        descent.proposed = proposal
         return proposal
 
     def _tolerance(self, observations: Observations) -> float | None:
@@ -163,7 +164,7 @@ class HOAG(Optimizer):
         if not observations.failed[i]:
             _check_gradient(g)
         if not _is_sound(f, g, failed=bool(observations.failed[i])):
-            _shrink(descent)
+            _shrink(descent, u)
             return
         if descent.x is not None:
             step, change = u - descent.x, np.nan_to_num(g) - np.nan_to_num(descent.g)
@@ -171,7 +172,7 @@ class HOAG(Optimizer):
                 descent.pairs.append((step, change))
         slack = 0.5 * descent.tau * abs(f)
         if descent.x is not None and f > descent.f + slack:
-            _shrink(descent)
+            _shrink(descent, u)
             return
         descent.x, descent.f, descent.g = u, f, g
         descent.radius = min(descent.radius * GROW, LARGEST_RADIUS)
@@ -212,12 +213,14 @@ class HOAG(Optimizer):
                 f"HOAG has converged after {len(observations.y)} trials: less than "
                 f"{self.tolerance:g} of the loss is left to gain around the best point."
             )
-        descent.n_vanished += at_once
-        descent.n_restarts += not at_once
-        n_restarts, n_vanished = descent.n_restarts, descent.n_vanished
-        descent.__init__(max(10 * self.tolerance, self.tolerance))  # type: ignore[misc]
-        descent.n_seen = len(observations.y)
-        descent.n_restarts, descent.n_vanished = n_restarts, n_vanished
+        n_vanished = descent.n_vanished + at_once
+        n_restarts = descent.n_restarts + (not at_once)
+        self._descents[observations.subspace] = _Descent(
+            tau=max(self.tolerance, min(RESTART_TOLERANCE, self.initial_tolerance)),
+            n_seen=len(observations.y),
+            n_restarts=n_restarts,
+            n_vanished=n_vanished,
+        )
         return _farthest(observations, rng)
 
 
@@ -245,11 +248,11 @@ def _is_sound(f: float, g: FloatArray, *, failed: bool) -> bool:
     return True
 
 
-def _shrink(descent: _Descent) -> None:
-    if descent.x is None or descent.proposed is None:
-        return
-    length = float(np.abs(descent.proposed - descent.x).max())
-    descent.radius = SHRINK * min(length, descent.radius)
+def _shrink(descent: _Descent, u: FloatArray) -> None:
+    """Allow less than the way to a point that was refused."""
+    length = 0.0 if descent.x is None else float(np.abs(u - descent.x).max())
+    if length > 0:
+        descent.radius = min(descent.radius, SHRINK * length)
 
 
 def _curvature(
