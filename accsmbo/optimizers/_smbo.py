@@ -17,7 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from accsmbo.acquisition import LogExpectedImprovement, maximize_acquisition
+from accsmbo.acquisition import (
+    AcquisitionFunction,
+    LogExpectedImprovement,
+    maximize_acquisition,
+)
 from accsmbo.acquisition._maximize import perturbed
 from accsmbo.exceptions import SurrogateFailedWarning
 from accsmbo.optimizers._base import Observations, Optimizer
@@ -169,7 +173,7 @@ class SMBO(Optimizer):
         C = np.unique(subspace.snap(C), axis=0)
         known = {row.tobytes() for row in [*observations.U, *observations.pending]}
         C = C[[row.tobytes() not in known for row in C]]
-        acquisition = self.acquisition or LogExpectedImprovement(augmented=True)
+        acquisition = self._acquisition_of(observations)
         chosen: list[FloatArray] = []
         while len(chosen) < n and len(C):
             i = int(np.nanargmax(acquisition.evaluate(model, C, best)))
@@ -186,7 +190,7 @@ class SMBO(Optimizer):
         subspace = observations.subspace
         model, best, starts = self._posterior(observations)
         found = maximize_acquisition(
-            self.acquisition or LogExpectedImprovement(augmented=True),
+            self._acquisition_of(observations),
             subspace,
             surrogate=model,
             best=best,
@@ -196,6 +200,10 @@ class SMBO(Optimizer):
             rng=rng,
         )
         return found[0] if len(found) else rng.random(subspace.n_dims)
+
+    def _acquisition_of(self, observations: Observations) -> AcquisitionFunction:
+        """Return what is maximised over one subspace."""
+        return self.acquisition or LogExpectedImprovement(augmented=True)
 
     def _posterior(
         self, observations: Observations
@@ -232,9 +240,7 @@ class SMBO(Optimizer):
                 if self.surrogate is not None
                 else RandomForestSurrogate()
                 if forest
-                else GaussianProcess(
-                    warm_start=True, trend=isinstance(view, LocalView)
-                )
+                else GaussianProcess(warm_start=True)
             )
         return self._models[key]
 
