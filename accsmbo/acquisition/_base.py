@@ -25,7 +25,7 @@ RELATIVE_STD_FLOOR = 1e-9
 ABSOLUTE_STD_FLOOR = 1e-300
 
 
-class AcquisitionFunction(BaseEstimator):  # type: ignore[misc]
+class AcquisitionFunction(BaseEstimator):
     """Base of the acquisition functions; a subclass implements `partials`."""
 
     def partials(

@@ -121,7 +121,9 @@ def maximize_acquisition(
         return C
     a = score(C)
     if n_refined:
-        refine = _Refinement(acquisition, subspace, surrogate, best, score, max_iter, rng)
+        refine = _Refinement(
+            acquisition, subspace, surrogate, best, score, max_iter, rng
+        )
         better, values = refine(_top(C, a, n_refined))
         fresh = is_new(better)
         C, a = np.vstack([C, better[fresh]]), np.concatenate([a, values[fresh]])
@@ -134,9 +136,7 @@ def _all_points(subspace: Subspace) -> FloatArray:
     return np.stack([g.ravel() for g in grids], axis=1)
 
 
-def _is_near(
-    C: FloatArray, others: FloatArray, radius: float
-) -> NDArray[np.bool_]:
+def _is_near(C: FloatArray, others: FloatArray, radius: float) -> NDArray[np.bool_]:
     """Return which candidates lie within a radius of others in every coordinate."""
     if len(others) == 0 or len(C) == 0:
         return np.zeros(len(C), bool)
@@ -186,7 +186,8 @@ def perturbed(
     C = starts[rng.integers(len(starts), size=n)]
     moved = rng.random((n, d)) < max(1.5 / d, 0.35)
     moved[np.arange(n), rng.integers(d, size=n)] = True
-    scale = np.exp(rng.uniform(*np.log(sigmas), size=(n, 1)))
+    low, high = np.log(sigmas)
+    scale = np.exp(rng.uniform(float(low), float(high), size=(n, 1)))
     stepped = np.abs(C + scale * rng.standard_normal((n, d))) % 2.0
     stepped = np.minimum(stepped, 2.0 - stepped)
     stepped = np.where(subspace.categorical, rng.random((n, d)), stepped)
@@ -259,7 +260,7 @@ class _Refinement:
     def _moves(self, u: FloatArray) -> FloatArray:
         """Return u and points that differ from it in one discrete coordinate."""
         columns = [self._levels(int(j), u[j]) for j in self.discrete]
-        moves = np.tile(u, (1 + sum(len(c) for c in columns), 1))
+        moves: FloatArray = np.tile(u, (1 + sum(len(c) for c in columns), 1))
         row = 1
         for j, column in zip(self.discrete, columns, strict=True):
             moves[row : row + len(column), j] = column
@@ -278,4 +279,5 @@ class _Refinement:
         if self.subspace.categorical[j]:
             return self.rng.choice(axis, size=MAX_SWEPT, replace=False)
         index = int(np.argmin(np.abs(axis - here)))
-        return axis[np.unique(np.clip(index + STEPS, 0, n_levels - 1))]
+        near = np.unique(np.clip(index + STEPS, 0, n_levels - 1))
+        return np.asarray(axis[near])

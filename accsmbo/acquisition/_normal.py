@@ -29,7 +29,7 @@ SERIES = -100.0
 
 def log_phi(z: FloatArray) -> FloatArray:
     """Return the logarithm of the standard normal density."""
-    return -0.5 * z**2 - LOG_SQRT_2PI
+    return np.asarray(-0.5 * z**2 - LOG_SQRT_2PI)
 
 
 def log_h(z: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ __all__ = ["InitialDesign"]
 FloatArray = NDArray[np.float64]
 
 
-class InitialDesign(BaseEstimator):  # type: ignore[misc]
+class InitialDesign(BaseEstimator):
     """The centre of the space, then scrambled Sobol points.
 
     Few points pay: with a budget of 10 to 40 evaluations, ten points in place of four

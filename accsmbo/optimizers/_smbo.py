@@ -26,8 +26,8 @@ from accsmbo.acquisition._maximize import perturbed
 from accsmbo.exceptions import SurrogateFailedWarning
 from accsmbo.optimizers._base import Observations, Optimizer
 from accsmbo.optimizers._initial_design import InitialDesign
+from accsmbo.optimizers._views import VIEWS, turn
 from accsmbo.space import Subspace
-from accsmbo.optimizers._views import GlobalView, LocalView, view_in_turn
 from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate, Surrogate
 
 __all__ = ["SMBO"]
@@ -205,13 +205,11 @@ class SMBO(Optimizer):
         """Return what is maximised over one subspace."""
         return self.acquisition or LogExpectedImprovement(augmented=True)
 
-    def _posterior(
-        self, observations: Observations
-    ) -> tuple[Any, float, FloatArray]:
+    def _posterior(self, observations: Observations) -> tuple[Any, float, FloatArray]:
         """Return the model with fantasies, the loss to improve on, good points."""
         subspace = observations.subspace
-        view = view_in_turn(observations.n_asked)
-        rows, t, slope = view.select(observations.y, subspace.n_dims)
+        view = turn(observations.n_asked)
+        rows, t, slope = VIEWS[view].select(observations.y, subspace.n_dims)
         U, noise = observations.U[rows], observations.noise[rows] * slope
         model = self._model(subspace, view, len(observations.y))
         model.fit(U, t, categorical=subspace.categorical, noise=noise)
@@ -228,9 +226,7 @@ class SMBO(Optimizer):
             best = min(best, float(believed.min()))
         return model, best, starts
 
-    def _model(
-        self, subspace: Subspace, view: GlobalView | LocalView, n: int
-    ) -> Any:
+    def _model(self, subspace: Subspace, view: int, n: int) -> Any:
         """Return the surrogate of one subspace and view, kept between steps."""
         forest = self.surrogate is None and _wants_forest(subspace, n)
         key = (subspace, view, forest)

@@ -23,13 +23,13 @@ from accsmbo.surrogates._output_transforms import (
     YeoJohnson,
 )
 
-__all__ = ["GLOBAL_VIEWS", "LOCAL_VIEW", "GlobalView", "LocalView", "view_in_turn"]
+__all__ = ["VIEWS", "GlobalView", "LocalView", "turn"]
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 
-class GlobalView(BaseEstimator):  # type: ignore[misc]
+class GlobalView(BaseEstimator):
     """All observations, their losses transformed to tame the bad ones.
 
     Parameters
@@ -49,7 +49,7 @@ class GlobalView(BaseEstimator):  # type: ignore[misc]
         return np.arange(len(y)), t, slope
 
 
-class LocalView(BaseEstimator):  # type: ignore[misc]
+class LocalView(BaseEstimator):
     """The best observations only, on their own scale.
 
     Beside losses of diverged models the last digits near the minimum are invisible to a
@@ -80,16 +80,15 @@ class LocalView(BaseEstimator):  # type: ignore[misc]
         return rows, t, slope
 
 
-GLOBAL_VIEWS = (GlobalView(YeoJohnson()), GlobalView(HalfRank()))
-LOCAL_VIEW = LocalView()
+VIEWS = (GlobalView(YeoJohnson()), GlobalView(HalfRank()), LocalView())
+N_GLOBAL = 2
 # Every third proposal is local, once there are enough observations for it.
 LOCAL_EVERY = 3
 LOCAL_FROM = 12
 
 
-def view_in_turn(n_asked: int) -> GlobalView | LocalView:
-    """Return the view for the next proposal, by the number of trials asked before."""
+def turn(n_asked: int) -> int:
+    """Return the index of the next proposal's view, by the trials asked before it."""
     if n_asked >= LOCAL_FROM and n_asked % LOCAL_EVERY == 0:
-        return LOCAL_VIEW
-    turn = n_asked - n_asked // LOCAL_EVERY
-    return GLOBAL_VIEWS[turn % len(GLOBAL_VIEWS)]
+        return N_GLOBAL
+    return (n_asked - n_asked // LOCAL_EVERY) % N_GLOBAL

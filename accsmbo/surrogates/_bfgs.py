@@ -43,7 +43,8 @@ def _directions(
         p[uphill] = -slope[uphill]
         H[uphill] = np.eye(x.shape[1])
     length = np.abs(p).max(axis=1)
-    return p * np.minimum(1.0, max_step / np.maximum(length, 1e-300))[:, None]
+    shrink = np.minimum(1.0, max_step / np.maximum(length, 1e-300))
+    return np.asarray(p * shrink[:, None])
 
 
 def _update(H: FloatArray, s: FloatArray, y: FloatArray, first: BoolArray) -> None:

@@ -105,6 +105,11 @@ class GaussianProcess(BaseEstimator):
     True
     """
 
+    _theta: FloatArray
+    _layout: Layout
+    _n_optimised: int
+    _core: Hyperparameters
+
     def __init__(
         self,
         kernel: Kernel | None = None,

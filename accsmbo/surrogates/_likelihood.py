@@ -211,7 +211,8 @@ def _warp_gradient(
     warped: np.ndarray[tuple[int], np.dtype[np.intp]],
 ) -> FloatArray:
     """Return d nll / d (log a, log b), shape (2 w,), by the chain rule over z."""
-    assert hyper.warp_a is not None and hyper.warp_b is not None
+    assert hyper.warp_a is not None
+    assert hyper.warp_b is not None
     a, b = hyper.warp_a[warped], hyper.warp_b[warped]
     _, _, by_log_a, by_log_b = warp_gradient(U[:, warped], a, b)
     by_z = by_z[:, warped]
@@ -257,7 +258,7 @@ def penalised_likelihood(
         d nll / d theta.
     """
     hyper = layout.unpack(theta)
-    n, d = U.shape
+    n = len(U)
     Z = hyper.warped(U)
     s = scaled_distance(Z, Z, hyper.length_scales, layout.categorical)
     k, slope = kernel.value_and_slope(s)

@@ -88,9 +88,7 @@ class Posterior:
             R += hyper.trend * polynomial(Z, Z, categorical)
         R[np.diag_indices(len(R))] += diagonal
         L, jitter = jittered_cholesky(R)
-        return cls(
-            kernel, hyper, categorical, mean_variance, U, Z, diagonal, L, jitter
-        )
+        return cls(kernel, hyper, categorical, mean_variance, U, Z, diagonal, L, jitter)
 
     def extended(self, U: FloatArray, diagonal: FloatArray) -> Self:
         """Return the posterior after points were added, at O(n^2) for each."""
@@ -128,9 +126,7 @@ class Posterior:
         """Return mean and var at new points, each of shape (m,)."""
         rows = max(16, BLOCK // len(self.Z))
         if len(V) > rows:
-            blocks = [
-                self.moments(V[i : i + rows], A) for i in range(0, len(V), rows)
-            ]
+            blocks = [self.moments(V[i : i + rows], A) for i in range(0, len(V), rows)]
             means, variances = zip(*blocks, strict=True)
             return np.concatenate(means), np.concatenate(variances)
         kv = self._covariance(self.hyper.warped(V), self.Z)
@@ -162,7 +158,7 @@ class Posterior:
             if self.hyper.trend:
                 slopes = polynomial_gradient(X, weights, self.categorical, self.Z)
                 total += self.hyper.trend * slopes * by_v
-            return total
+            return np.asarray(total)
 
         dvar = -2.0 * contract(B)
         if self.hyper.trend:
@@ -176,7 +172,7 @@ class Posterior:
         if self.hyper.warp_a is None or self.hyper.warp_b is None:
             return V, ordered
         X, by_v, _, _ = warp_gradient(V, self.hyper.warp_a, self.hyper.warp_b)
-        return self.hyper.warped(V), by_v * ordered
+        return X, by_v * ordered
 
     def _covariance(self, Z: FloatArray, V: FloatArray) -> FloatArray:
         s = scaled_distance(Z, V, self.hyper.length_scales, self.categorical)
@@ -192,4 +188,4 @@ class Posterior:
             own = polynomial_diagonal(X, self.categorical)
             prior = prior + self.hyper.trend * own
         var = prior - np.einsum("ij,ij->j", half, half)
-        return np.maximum(var, VARIANCE_FLOOR * prior)
+        return np.asarray(np.maximum(var, VARIANCE_FLOOR * prior))

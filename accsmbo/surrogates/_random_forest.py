@@ -31,7 +31,7 @@ __all__ = ["RandomForestSurrogate"]
 VARIANCE_FLOOR = 1e-6
 
 
-class RandomForestSurrogate(BaseEstimator):  # type: ignore[misc]
+class RandomForestSurrogate(BaseEstimator):
     """Mean and variance over the trees of a random forest.
 
     Piecewise constant, so its gradients are zero; the search for the acquisition's

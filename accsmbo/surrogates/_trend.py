@@ -21,7 +21,8 @@ __all__ = ["polynomial", "polynomial_diagonal", "polynomial_gradient"]
 
 
 def _centred(Z: FloatArray, categorical: BoolArray) -> tuple[FloatArray, float]:
-    scale = float(np.sqrt(3.0 / max(1, np.count_nonzero(~categorical))))
+    n_ordered = int(np.count_nonzero(~categorical))
+    scale = float(np.sqrt(3.0 / max(1, n_ordered)))
     X = (2.0 * Z - 1.0) * scale
     X[:, categorical] = 0.0
     return X, 2.0 * scale

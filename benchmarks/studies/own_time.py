@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What does one ask and tell of SMBO cost, and how does it grow with n?
+"""Measure what one ask and tell of SMBO costs, and how it grows with n.
 
     OMP_NUM_THREADS=1 python own_time.py --out own_time.json --plot own_time.png
 
@@ -59,6 +59,10 @@ def measure(d: int, n: int, repeats: int) -> dict[str, float]:
     }
 
 
+def _by_size(rows: dict[str, Any]) -> list[tuple[list[str], Any]]:
+    return [(key.split("|"), row) for key, row in rows.items()]
+
+
 def draw(rows: dict[str, Any], path: Path) -> None:
     """Plot the growth of the cost beside the targets."""
     import matplotlib as mpl
@@ -68,7 +72,7 @@ def draw(rows: dict[str, Any], path: Path) -> None:
 
     figure, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
     for d, marker in zip(SIZES, "os", strict=True):
-        found = {int(k.split("|")[1]): v for k, v in rows.items() if k[:3] == f"{d}|"[:3]}
+        found = {int(n): row for (dims, n), row in _by_size(rows) if dims == str(d)}
         sizes = sorted(found)
         ax.loglog(
             sizes, [found[n]["cpu_ms"] for n in sizes], marker + "-", label=f"d = {d}"

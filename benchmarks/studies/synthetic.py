@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How near to known minima does each optimizer get in 50 evaluations?
+"""Measure how near to known minima each optimizer gets in 50 evaluations.
 
     python synthetic.py --peers accsmbo,optuna_tpe --seeds 10 --out synthetic.json
 
-Functions: Branin (2 numbers), Hartmann (6 numbers), Branin with normal noise of standard
-deviation 2, and a mixed one (2 numbers, an integer, two unordered choices). The score is
-the simple regret after 50 evaluations: the noise-free value at the best observed point
-minus the minimum. Median over seeds.
+Functions: Branin (2 numbers), Hartmann (6 numbers), Branin with normal noise of
+standard deviation 2, and a mixed one (2 numbers, an integer, two unordered choices).
+The score is the simple regret after 50 evaluations: the noise-free value at the best
+observed point minus the minimum. Median over seeds.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which optimizer tunes real scikit-learn models best with 10, 20 and 40 evaluations?
+"""Measure how well each optimizer tunes real models with 10, 20, 40 evaluations.
 
     python tuning_suite.py --peers accsmbo,optuna_tpe --seeds 5 --out tuning_suite.json
 
@@ -27,7 +27,8 @@ BUDGETS = (10, 20, 40)
 def load_tasks(path: Path) -> Iterator[tuple[str, dict[str, tuple], Any]]:
     """Yield the tasks of a file."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     yield from module.load()
@@ -88,9 +89,7 @@ def main() -> None:
                 continue
             for seed in range(args.seeds):
                 results.run(task, peer, seed, space, f, args.budget)
-        results.extra = summarise(
-            results.runs, json.loads(args.reference.read_text())
-        )
+        results.extra = summarise(results.runs, json.loads(args.reference.read_text()))
         results.save()
     for peer, row in sorted(results.extra.items(), key=lambda r: r[1]["median"][-1]):
         print(f"{peer:12s}", row["median"], row["mean"], row["own_ms"], row["seeds"])

@@ -62,9 +62,7 @@ def test_mixed_space_agrees_with_all_discrete_neighbours():
         acquisition, space, surrogate=gp, best=best, seen=U, starts=U[:5]
     )
     value = acquisition.evaluate(gp, u, best)[0]
-    for c, d in itertools.product(
-        space.grid_coordinates(2), space.grid_coordinates(3)
-    ):
+    for c, d in itertools.product(space.grid_coordinates(2), space.grid_coordinates(3)):
         other = u.copy()
         other[0, 2:] = c, d
         assert acquisition.evaluate(gp, other, best)[0] <= value + 0.05

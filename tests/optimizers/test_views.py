@@ -3,17 +3,12 @@
 
 import numpy as np
 
-from accsmbo.optimizers._views import (
-    GLOBAL_VIEWS,
-    LOCAL_VIEW,
-    LocalView,
-    view_in_turn,
-)
+from accsmbo.optimizers._views import N_GLOBAL, VIEWS, LocalView, turn
 
 
 def test_global_views_take_all_rows():
     y = np.random.default_rng(0).random(11)
-    for view in GLOBAL_VIEWS:
+    for view in VIEWS[:N_GLOBAL]:
         rows, t, slope = view.select(y, 2)
         np.testing.assert_array_equal(rows, np.arange(11))
         np.testing.assert_array_equal(np.argsort(t), np.argsort(y))
@@ -37,10 +32,8 @@ def test_local_view_keeps_enough_rows_for_the_dimension():
 
 
 def test_every_third_proposal_is_local_later_on():
-    turns = [view_in_turn(n) for n in range(30)]
-    assert LOCAL_VIEW not in turns[:12]
-    assert [n for n, view in enumerate(turns) if view is LOCAL_VIEW] == [
-        *range(12, 30, 3)
-    ]
-    for view in GLOBAL_VIEWS:
-        assert turns[12:].count(view) == 6
+    turns = [turn(n) for n in range(30)]
+    assert isinstance(VIEWS[N_GLOBAL], LocalView)
+    assert N_GLOBAL not in turns[:12]
+    assert [n for n, t in enumerate(turns) if t == N_GLOBAL] == [*range(12, 30, 3)]
+    assert [turns[12:].count(t) for t in range(3)] == [6, 6, 6]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from accsmbo.surrogates import RBF, Matern32, Matern52, MaternSum, Priors
-from accsmbo.surrogates._likelihood import Layout, penalised_likelihood
 from accsmbo.surrogates._kernels import scaled_distance
+from accsmbo.surrogates._likelihood import Layout, penalised_likelihood
 from accsmbo.testing import check_gradient
 
 CATEGORICAL = np.array([False, False, True])

@@ -39,9 +39,7 @@ def test_best_choice_of_many_is_isolated():
     codes = rng.integers(12, size=150)
     U = ((codes + 0.5) / 12)[:, None]
     good = np.isin(codes, [2, 7, 11])
-    model = RandomForestSurrogate().fit(
-        U, np.where(good, 0.0, 1.0), categorical=[True]
-    )
+    model = RandomForestSurrogate().fit(U, np.where(good, 0.0, 1.0), categorical=[True])
     np.testing.assert_allclose(model.predict(U)[0][good], 0.0, atol=1e-6)
     np.testing.assert_allclose(model.predict(U)[0][~good], 1.0, atol=1e-6)
 
