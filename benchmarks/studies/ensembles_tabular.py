@@ -52,7 +52,7 @@ SETS = (
 DROPPED = {"MagicTelescope": ["ID"], "churn": ["phone_number"]}
 MODELS = {
     "mlp": (
-        MLPClassifier(batch_size=64, max_iter=40),
+        MLPClassifier(batch_size=64, max_iter=30),
         {
             "alpha": Real(1e-4, 10, log=True),
             "learning_rate_init": Real(5e-4, 2e-2, log=True),
