@@ -31,7 +31,7 @@ PROBABILITY_SLACK = 1e-5
 class CalibrationBins(NamedTuple):
     """What happened in each confidence bin.
 
-    Attributes
+    Parameters
     ----------
     edges : ndarray of shape (n_bins + 1,)
         Bin limits; bin ``b`` holds confidences in ``(edges[b], edges[b + 1]]``,

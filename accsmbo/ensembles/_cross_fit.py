@@ -27,7 +27,7 @@ __all__ = [
 class CrossFit(NamedTuple):
     """What the folds of one estimator gave.
 
-    Attributes
+    Parameters
     ----------
     prediction : ndarray of float32 of shape (n_rows, n_outputs), or None
         Out-of-fold predictions; None where a fold failed.

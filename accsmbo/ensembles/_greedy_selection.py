@@ -25,7 +25,7 @@ SAME = 1e-12
 class SelectionStep(NamedTuple):
     """One round of a selection.
 
-    Attributes
+    Parameters
     ----------
     member : int
         The member taken.
@@ -43,7 +43,7 @@ class SelectionStep(NamedTuple):
 class Selection(NamedTuple):
     """Result of a selection.
 
-    Attributes
+    Parameters
     ----------
     weights : ndarray of shape (n_members,)
         Non-negative, sum 1.

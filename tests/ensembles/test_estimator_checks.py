@@ -2,6 +2,9 @@
 """Ensembles as scikit-learn estimators: its own checks."""
 
 import pytest
+from numpydoc.docscrape import NumpyDocString
+from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -57,3 +60,11 @@ def test_further_checks(ensemble):
     name = type(ensemble).__name__
     check_param_validation(name, ensemble)
     check_dataframe_column_names_consistency(name, ensemble)
+
+
+@pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda e: type(e).__name__)
+def test_documented_attributes_are_those_that_fit_sets(ensemble):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    fitted = clone(ensemble).fit(X, y)
+    documented = {part.name for part in NumpyDocString(ensemble.__doc__)["Attributes"]}
+    assert documented == {name for name in vars(fitted) if name.endswith("_")}
