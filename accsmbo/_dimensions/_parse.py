@@ -36,13 +36,16 @@ def parse_dimension(name: str, value: Any) -> Dimension:
     Raises
     ------
     TypeError
-        If ``value`` is none of these, for example a single value or a string.
+        If ``value`` is none of these, for example a single value or a string, or a
+        distribution without its arguments.
     ValueError
-        If a sequence is empty or an array is not one-dimensional.
+        If a sequence is empty, an array is not one-dimensional, or the arguments of a
+        distribution leave it no support.
     """
     if isinstance(value, Dimension):
         return value
     if hasattr(value, "cdf") and hasattr(value, "ppf"):
+        _check_distribution(name, value)
         return _from_distribution(value)
     if hasattr(value, "rvs"):
         rng = np.random.RandomState(0)
@@ -75,6 +78,22 @@ def parse_dimension(name: str, value: Any) -> Dimension:
 def _choices(values: Sequence[Any]) -> Categorical:
     plain = Categorical(values)
     return Categorical(values, ordered=True) if are_numbers(plain.choices) else plain
+
+
+def _check_distribution(name: str, value: Any) -> None:
+    if hasattr(value, "freeze"):
+        raise TypeError(
+            f"Parameter {name!r} needs a frozen distribution, got {value.name} "
+            f"without its arguments. Write {value.name}(...) with them."
+        )
+    if np.isnan(value.ppf([0.25, 0.75])).any():
+        dist = getattr(value, "dist", value)
+        given = (getattr(value, "args", ()), getattr(value, "kwds", {}))
+        raise ValueError(
+            f"Parameter {name!r} needs a distribution with a support, got "
+            f"{getattr(dist, 'name', dist)} with arguments {given[0]} {given[1]}: its "
+            "quantiles are not numbers. Check its arguments."
+        )
 
 
 def _from_distribution(frozen: Any) -> Dimension:

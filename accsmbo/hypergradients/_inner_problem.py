@@ -87,6 +87,16 @@ class InnerProblem(ABC):
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
         """Return the names that ``estimator`` can be differentiated by.
 
+        Parameters
+        ----------
+        estimator : estimator
+            Carries the settings.
+
+        Returns
+        -------
+        tuple of str
+            Parameter names.
+
         Raises
         ------
         NotDifferentiableError

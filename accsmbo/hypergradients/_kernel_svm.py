@@ -192,7 +192,24 @@ class SVRProblem(InnerProblem):
 
 
 class SVCProblem(SVRProblem):
-    """Inner problem of a two-class :class:`sklearn.svm.SVC`."""
+    """Inner problem of a two-class :class:`sklearn.svm.SVC`.
+
+    Parameters
+    ----------
+    estimator : SVC
+        Carries the settings.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training rows.
+    y : ndarray of shape (n_samples,)
+        Class labels, two of them.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If there are more than two classes.
+    """
 
     link = "margin"
     own_names = ("C",)

@@ -57,6 +57,16 @@ def register_inner_problem(
 def find_inner_problem(estimator: Any) -> type[InnerProblem]:
     """Return the inner problem registered for the class of ``estimator``.
 
+    Parameters
+    ----------
+    estimator : estimator
+        What is to be differentiated.
+
+    Returns
+    -------
+    type
+        A subclass of :class:`InnerProblem`.
+
     Raises
     ------
     NotDifferentiableError

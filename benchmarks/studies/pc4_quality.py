@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quality on PC4: 25 candidates of a model-based search against grids of 20 and 100.
 
-Two pipelines on StratifiedKFold(5, shuffle, seed 0): logistic regression by log loss
-(C in [1e-4, 1e4]) and a scaled SVC by accuracy (C in [1e-2, 1e3], gamma in [1e-4, 1e1]).
+Two pipelines, StratifiedKFold(5, shuffle, seed 0): logistic regression by log loss
+(C in [1e-4, 1e4]) and scaled SVC by accuracy (C in [1e-2, 1e3], gamma in [1e-4, 1e1]).
 Asked of the median over seeds: no worse than the best of the 20-point grid, and within
 0.1 standard error over folds of the best of the 100-point grid. The results are made by
 
