@@ -2,6 +2,7 @@
 """Displays of searches, in scikit-learn's Display convention; they need matplotlib."""
 
 from accsmbo.plotting._convergence import ConvergenceDisplay
+from accsmbo.plotting._lambda_path import LambdaPathDisplay
 from accsmbo.plotting._reliability import ReliabilityDisplay
 
-__all__ = ["ConvergenceDisplay", "ReliabilityDisplay"]
+__all__ = ["ConvergenceDisplay", "LambdaPathDisplay", "ReliabilityDisplay"]

@@ -16,7 +16,8 @@ from accsmbo.ensembles._layers._activations import (
     relu,
     relu_backward,
 )
-from accsmbo.ensembles._layers._convolution import extract_patches, scatter_patches
+from accsmbo.ensembles._layers._convolutional import ConvolutionLayer
+from accsmbo.ensembles._layers._dense import DenseLayer
 from accsmbo.ensembles._layers._dropout import (
     dropout,
     dropout_backward,
@@ -24,13 +25,13 @@ from accsmbo.ensembles._layers._dropout import (
 )
 from accsmbo.ensembles._layers._embedding import Embedding
 from accsmbo.ensembles._layers._initializers import GaussianAroundOne
-from accsmbo.ensembles._layers._linear import ConvolutionLayer, DenseLayer
 from accsmbo.ensembles._layers._losses import (
     ensemble_cross_entropy,
     member_cross_entropy,
     smoothing_gradient,
 )
 from accsmbo.ensembles._layers._low_rank import LowRankDenseLayer
+from accsmbo.ensembles._layers._patches import extract_patches, scatter_patches
 
 STEP = 1e-6
 FACTORS = GaussianAroundOne(0.5)

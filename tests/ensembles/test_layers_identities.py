@@ -6,16 +6,17 @@ import pytest
 from scipy.signal import correlate
 
 from accsmbo.ensembles._layers._activations import max_pool
-from accsmbo.ensembles._layers._convolution import extract_patches
+from accsmbo.ensembles._layers._convolutional import ConvolutionLayer
+from accsmbo.ensembles._layers._dense import DenseLayer
 from accsmbo.ensembles._layers._dropout import dropout
 from accsmbo.ensembles._layers._embedding import Embedding
 from accsmbo.ensembles._layers._initializers import GaussianAroundOne, RandomSigns
-from accsmbo.ensembles._layers._linear import ConvolutionLayer, DenseLayer
 from accsmbo.ensembles._layers._losses import (
     ensemble_cross_entropy,
     member_cross_entropy,
 )
 from accsmbo.ensembles._layers._low_rank import LowRankDenseLayer
+from accsmbo.ensembles._layers._patches import extract_patches
 
 FACTORS = GaussianAroundOne(0.5)
 K, B = 3, 4

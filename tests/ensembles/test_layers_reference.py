@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accsmbo.ensembles._layers._convolutional import ConvolutionLayer
+from accsmbo.ensembles._layers._dense import DenseLayer
 from accsmbo.ensembles._layers._initializers import RandomSigns
-from accsmbo.ensembles._layers._linear import ConvolutionLayer, DenseLayer
 
 DEFAULT_DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 DATA = Path(os.environ.get("ACCSMBO_DATA", DEFAULT_DATA))

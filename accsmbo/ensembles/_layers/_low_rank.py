@@ -18,8 +18,8 @@ Q = (G^T G) o (H^T H).
 
 import numpy as np
 
+from accsmbo.ensembles._layers._dense import DenseLayer, LinearCache
 from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
-from accsmbo.ensembles._layers._linear import DenseLayer, LinearCache
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 from accsmbo.ensembles._layers._penalty import (
     LayerPenalty,
@@ -27,7 +27,7 @@ from accsmbo.ensembles._layers._penalty import (
     kernel_columns,
     visible_factors,
 )
-from accsmbo.ensembles._layers._rank_one import add_row_gradients, scale_rows
+from accsmbo.ensembles._layers._rank_one import scale_rows
 from accsmbo.ensembles._layers._regularizer import (
     embedding_gradient,
     penalty_value,
@@ -147,9 +147,8 @@ class LowRankDenseLayer(DenseLayer):
         de = np.concatenate([dYe * Y, dZ * params["delta"][:, None]], axis=-1)
         if grads is not None:
             G = cache.A.swapaxes(1, 2) @ dP
-            r, dr = self._factor(params, "r"), self._factor(grads, "r")
-            base = G[:, None, :, :s]
-            add_row_gradients(params["W"], r, base, dW=grads["W"], dr=dr)
+            for k, base in enumerate(G[:, None, :, :s]):
+                self._add_member_gradients(params, grads, k, ("W", "r"), base)
             ds = self._factor(grads, "s")
             if ds is not None:
                 ds += (dZ * cache.P[..., :s]).sum(axis=1)
@@ -187,8 +186,9 @@ class LowRankDenseLayer(DenseLayer):
             self._add_quadratic(params, weighted.sum(axis=1), second, grads)
         moving = ((slope + q[:, None]) * e_kernel).sum(axis=-1) / nu.size
         value = penalty_value(*base) + penalty_value(*bias) + float((moving * nu).sum())
-        by_e = 2.0 * slope * (nu / nu.size)[..., None]
-        by_e_bias = embedding_gradient(nu_bias, e_bias, bias[0])
+        by_e = np.empty_like(e)
+        by_e[..., : self.rank] = 2.0 * slope * (nu / nu.size)[..., None]
+        embedding_gradient(nu_bias, e_bias, bias[0], out=by_e[..., self.rank :])
 
         def by_strengths() -> tuple[np.ndarray, np.ndarray]:
             return (
@@ -196,9 +196,7 @@ class LowRankDenseLayer(DenseLayer):
                 strength_gradient(nu_bias, e_bias, bias[0]),
             )
 
-        return LayerPenalty(
-            value, np.concatenate([by_e, by_e_bias], axis=-1), by_strengths
-        )
+        return LayerPenalty(value, by_e, by_strengths)
 
     def _quadratic(self, params: Views) -> tuple[np.ndarray, np.ndarray]:
         """Return q_k, of shape (K, h), and Q, of shape (h, h)."""

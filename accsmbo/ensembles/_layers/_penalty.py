@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accsmbo.ensembles._layers._parameters import Views
-from accsmbo.ensembles._layers._rank_one import row_blocks
 from accsmbo.ensembles._layers._regularizer import (
     Columns,
     Moments,
@@ -30,7 +29,7 @@ from accsmbo.ensembles._layers._regularizer import (
 )
 
 if TYPE_CHECKING:
-    from accsmbo.ensembles._layers._linear import DenseLayer
+    from accsmbo.ensembles._layers._dense import DenseLayer
 
 Factors = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -92,8 +91,8 @@ def layer_penalty(
     de = None
     if e_kernel is not None and e_bias is not None:
         de = np.empty_like(e)
-        de[..., :s] = embedding_gradient(nu, e_kernel, kernel[0])
-        de[..., s:] = embedding_gradient(nu_bias, e_bias, bias[0])
+        embedding_gradient(nu, e_kernel, kernel[0], out=de[..., :s])
+        embedding_gradient(nu_bias, e_bias, bias[0], out=de[..., s:])
 
     def by_strengths() -> tuple[np.ndarray, np.ndarray]:
         return (
@@ -147,36 +146,25 @@ def kernel_columns(
     gradients = None
     if grads is not None and layer.factors is not None and layer.regularize_factors:
         gradients = visible_factors(layer, grads)
-    sums = np.zeros((1 if moments.nu_e is None else 3, *factors[1].shape))
-    for rows in row_blocks(params["W"]):
-        kernels = {n: params[n][:, rows] for n in ("W", "Delta") if n in params}
-        own = _rows_of(factors, rows)
-        products = _add_columns(kernels, own, sums)
-        if grads is not None:
-            targets = {n: grads[n][:, rows] for n in kernels}
-            _add_kernel_gradients(kernels, moments, own, targets)
-        if gradients is not None:
-            _add_all_factor_gradients(products, moments, own, _rows_of(gradients, rows))
-    return Columns(*sums.astype(params["W"].dtype)), moments
+    products = _products(params, factors, tuned=moments.nu_e is not None)
+    if grads is not None:
+        _add_kernel_gradients(params, moments, factors, grads)
+    if gradients is not None:
+        _add_all_factor_gradients(products, moments, factors, gradients)
+    _, s, _, v = factors
+    scales = (s * s, s * v, v * v)
+    pairs = zip(products, scales, strict=False)
+    return Columns(*(product.sums * scale for product, scale in pairs)), moments
 
 
-def _rows_of(factors: Factors, rows: slice) -> Factors:
-    r, s, u, v = factors
-    return r[:, rows], s, u[:, rows], v
-
-
-def _add_columns(kernels: Views, factors: Factors, sums: np.ndarray) -> list[Product]:
-    """Add the column sums of some rows; return the products they come from."""
-    W = kernels["W"]
-    r, s, u, v = factors
+def _products(params: Views, factors: Factors, *, tuned: bool) -> list[Product]:
+    W = params["W"]
+    r, _, u, _ = factors
     products = [_product(W, W, r * r)]
-    sums[0] += products[0].sums * (s * s)
-    if len(sums) > 1:
-        Delta = kernels["Delta"]
+    if tuned:
+        Delta = params["Delta"]
         products.append(_product(W, Delta, r * u))
         products.append(_product(Delta, Delta, u * u))
-        sums[1] += products[1].sums * (s * v)
-        sums[2] += products[2].sums * (v * v)
     return products
 
 

@@ -12,19 +12,7 @@ The column factors s_k of equation (2) scale the outputs, which are smaller than
 kernels: [X (W o r_k)] o s_k^T. Theirs is a gradient of the layer.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
-
-BLOCK = 24576  # entries: a handful of float32 arrays of this size fit the L2 cache
-
-
-def row_blocks(W: np.ndarray) -> Iterator[slice]:
-    """Yield slices of the input axis of a kernel (t, r, s), of about BLOCK entries."""
-    taps, n_rows, n_columns = W.shape
-    step = max(1, BLOCK // (taps * n_columns))
-    for start in range(0, n_rows, step):
-        yield slice(start, start + step)
 
 
 def scale_rows(W: np.ndarray, r: np.ndarray | None, out: np.ndarray) -> None:
@@ -42,38 +30,34 @@ def scale_rows(W: np.ndarray, r: np.ndarray | None, out: np.ndarray) -> None:
     if r is None:
         out[...] = W
         return
-    for rows in row_blocks(W):
-        for target, r_k in zip(out, r, strict=True):
-            np.multiply(W[:, rows], r_k[rows, None], out=target[:, rows])
+    for target, r_k in zip(out, r, strict=True):
+        np.multiply(W, r_k[:, None], out=target)
 
 
 def add_row_gradients(
     W: np.ndarray,
-    r: np.ndarray | None,
-    G: np.ndarray,
+    r_k: np.ndarray | None,
+    G_k: np.ndarray,
     *,
     dW: np.ndarray,
-    dr: np.ndarray | None,
+    dr_k: np.ndarray | None,
 ) -> None:
-    """Add the gradients by shared kernel and row factors, given those by W o r_k.
+    """Add one member's gradients by W and r_k, given that by W o r_k.
 
-    dW += sum_k r_k o G_k;  dr_k += rowsum(W o G_k), summed over the taps.
+    dW += r_k o G_k;  dr_k += rowsum(W o G_k), summed over the taps.
 
     Parameters
     ----------
     W : ndarray of shape (t, r, s)
         Shared kernel.
-    r : ndarray of shape (K, r) or None
+    r_k : ndarray of shape (r,) or None
         Row factors.
-    G : ndarray of shape (K, t, r, s)
-        Gradient by the members' scaled kernels.
-    dW, dr : ndarray
-        Gradients that are added to; `dr` is None without factors.
+    G_k : ndarray of shape (t, r, s)
+        Gradient by the scaled kernel; destroyed.
+    dW, dr_k : ndarray
+        Gradients that are added to; `dr_k` is None without factors.
     """
-    if r is None or dr is None:
-        dW += G.sum(axis=0) if len(G) > 1 else G[0]
-        return
-    for rows in row_blocks(W):
-        for k, G_k in enumerate(G[:, :, rows]):
-            dr[k, rows] += np.einsum("trs,trs->r", W[:, rows], G_k)
-            dW[:, rows] += G_k * r[k, rows, None]
+    if r_k is not None and dr_k is not None:
+        dr_k += np.einsum("trs,trs->r", W, G_k)
+        G_k *= r_k[:, None]
+    dW += G_k

@@ -57,14 +57,15 @@ def penalty_value(columns: Columns, moments: Moments) -> float:
     return value
 
 
-def embedding_gradient(nu: np.ndarray, e: np.ndarray, columns: Columns) -> np.ndarray:
-    """Return the derivative of (12) by the embeddings, of shape (K, b, s)."""
-    assert columns.B is not None
-    assert columns.C is not None
-    gradient = e * columns.C[:, None]
-    gradient += columns.B[:, None]
-    gradient *= (nu * (2.0 / nu.size))[..., None]
-    return gradient
+def embedding_gradient(
+    nu: np.ndarray, e: np.ndarray, columns: Columns, out: np.ndarray
+) -> None:
+    """Write the derivative of (12) by the embeddings, of shape (K, b, s)."""
+    if columns.B is None or columns.C is None:
+        raise ValueError("columns must hold B and C where there are embeddings.")
+    np.multiply(e, columns.C[:, None], out=out)
+    out += columns.B[:, None]
+    out *= (nu * (2.0 / nu.size))[..., None]
 
 
 def strength_gradient(

@@ -20,9 +20,9 @@ from accsmbo.ensembles._layers._activations import (
     relu,
     relu_backward,
 )
+from accsmbo.ensembles._layers._dense import DenseLayer
 from accsmbo.ensembles._layers._dropout import dropout, dropout_backward
 from accsmbo.ensembles._layers._embedding import Embedding
-from accsmbo.ensembles._layers._linear import DenseLayer
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 
 

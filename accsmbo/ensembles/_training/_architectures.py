@@ -4,9 +4,10 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
+from accsmbo.ensembles._layers._convolutional import ConvolutionLayer
+from accsmbo.ensembles._layers._dense import DenseLayer
 from accsmbo.ensembles._layers._embedding import Embedding
 from accsmbo.ensembles._layers._initializers import FactorInitializer
-from accsmbo.ensembles._layers._linear import ConvolutionLayer, DenseLayer
 from accsmbo.ensembles._layers._low_rank import LowRankDenseLayer
 from accsmbo.ensembles._layers._network import Network
 from accsmbo.ensembles._layers._stages import (

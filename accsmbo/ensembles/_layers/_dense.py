@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dense and convolutional layers in four forms: plain, batch, self-tuning, hyper-batch.
+"""Dense layers in four forms: plain, batch, self-tuning and hyper-batch.
 
 Notation
 --------
@@ -19,16 +19,9 @@ Without factors it is (3), without Delta (2), without both a plain layer.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from accsmbo.ensembles._layers._convolution import (
-    PADDINGS,
-    extract_patches,
-    output_size,
-    scatter_patches,
-)
 from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 from accsmbo.ensembles._layers._penalty import LayerPenalty, layer_penalty
@@ -311,15 +304,34 @@ class DenseLayer:
     def _add_kernel_gradients(
         self, params: Views, cache: LinearCache, dP: np.ndarray, grads: Views
     ) -> None:
-        W = params["W"]
-        s = self.n_outputs
-        G = (cache.A.swapaxes(1, 2) @ dP).reshape(self.n_members, *W.shape[:2], -1)
-        dr, r = self._factor(grads, "r"), self._factor(params, "r")
-        add_row_gradients(W, r, G[..., :s], dW=grads["W"], dr=dr)
-        if self.tuned:
-            du, u = self._factor(grads, "u"), self._factor(params, "u")
-            Delta, dDelta = params["Delta"], grads["Delta"]
-            add_row_gradients(Delta, u, G[..., s:], dW=dDelta, dr=du)
+        n = self.n_outputs
+        A = cache.A.swapaxes(1, 2)
+        G = np.empty((A.shape[1], dP.shape[-1]), dP.dtype)
+        by_taps = G.reshape(*params["W"].shape[:2], -1)
+        for k in range(self.n_members):
+            np.matmul(A[k if len(A) > 1 else 0], dP[k], out=G)
+            self._add_member_gradients(params, grads, k, ("W", "r"), by_taps[..., :n])
+            if self.tuned:
+                names = ("Delta", "u")
+                self._add_member_gradients(params, grads, k, names, by_taps[..., n:])
+
+    def _add_member_gradients(
+        self,
+        params: Views,
+        grads: Views,
+        k: int,
+        names: tuple[str, str],
+        G_k: np.ndarray,
+    ) -> None:
+        kernel, row = names
+        r, dr = self._factor(params, row), self._factor(grads, row)
+        add_row_gradients(
+            params[kernel],
+            None if r is None else r[k],
+            G_k,
+            dW=grads[kernel],
+            dr_k=None if dr is None else dr[k],
+        )
 
     def _add_column_gradients(
         self,
@@ -338,60 +350,3 @@ class DenseLayer:
             grads["delta"] += np.einsum("kbs,kbs->ks", summed, cache.e[..., -n:])
             if dv is not None:
                 dv += np.einsum("kbs,kbs->ks", moved, cache.e[..., :n])
-
-
-class ConvolutionLayer(DenseLayer):
-    """Two-dimensional convolution with stride 1, equations (10) and (11).
-
-    Images are channels last; the kernel parameter has shape (l l, r, s) with r and s
-    the numbers of input and output channels.
-
-    Parameters
-    ----------
-    n_inputs, n_outputs : int
-        Number of input and output channels.
-    kernel_size : int
-        Height and width l of the kernel.
-    padding : {"same", "valid"}, default="same"
-        Whether the image is padded with zeros to keep its size.
-    **options : dict
-        `n_members`, `factors`, `tuned`, `tie_factors`, `regularize_factors` as in
-        `DenseLayer`.
-    """
-
-    def __init__(
-        self,
-        n_inputs: int,
-        n_outputs: int,
-        *,
-        kernel_size: int,
-        padding: str = "same",
-        **options: Any,
-    ) -> None:
-        super().__init__(n_inputs, n_outputs, **options)
-        if padding not in PADDINGS:
-            raise ValueError(
-                f"padding must be one of {PADDINGS}, got {padding!r}. "
-                "Use 'same' to keep the image size."
-            )
-        self.kernel_size = kernel_size
-        self.padding = padding
-        self.taps = kernel_size * kernel_size
-
-    def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
-        patches = extract_patches(X, self.kernel_size, self.padding)
-        positions = patches.shape[2] * patches.shape[3]
-        return patches.reshape(len(X), -1, patches.shape[-1]), positions
-
-    def _inputs(self, dA: np.ndarray, cache: LinearCache) -> np.ndarray:
-        shape = cache.input_shape
-        patches = dA.reshape(*dA.shape[:1], shape[1], *self._image(shape), -1)
-        dX = scatter_patches(patches, shape, self.kernel_size, self.padding)
-        return dX.sum(axis=0, keepdims=True) if shape[0] == 1 else dX
-
-    def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
-        return (*self._image(X.shape), self.n_outputs)
-
-    def _image(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        size, padding = self.kernel_size, self.padding
-        return tuple(output_size(length, size, padding) for length in shape[-3:-1])

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Convolutional layers in the four forms of `_dense`, as products over patches."""
+
+from typing import Any
+
+import numpy as np
+
+from accsmbo.ensembles._layers._dense import DenseLayer, LinearCache
+from accsmbo.ensembles._layers._patches import (
+    PADDINGS,
+    extract_patches,
+    output_size,
+    scatter_patches,
+)
+
+
+class ConvolutionLayer(DenseLayer):
+    """Two-dimensional convolution with stride 1, equations (10) and (11).
+
+    Images are channels last; the kernel parameter has shape (l l, r, s) with r and s
+    the numbers of input and output channels.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        Number of input and output channels.
+    kernel_size : int
+        Height and width l of the kernel.
+    padding : {"same", "valid"}, default="same"
+        Whether the image is padded with zeros to keep its size.
+    **options : dict
+        `n_members`, `factors`, `tuned`, `tie_factors`, `regularize_factors` as in
+        `DenseLayer`.
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        *,
+        kernel_size: int,
+        padding: str = "same",
+        **options: Any,
+    ) -> None:
+        super().__init__(n_inputs, n_outputs, **options)
+        if padding not in PADDINGS:
+            raise ValueError(
+                f"padding must be one of {PADDINGS}, got {padding!r}. "
+                "Use 'same' to keep the image size."
+            )
+        self.kernel_size = kernel_size
+        self.padding = padding
+        self.taps = kernel_size * kernel_size
+
+    def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        patches = extract_patches(X, self.kernel_size, self.padding)
+        positions = patches.shape[2] * patches.shape[3]
+        return patches.reshape(len(X), -1, patches.shape[-1]), positions
+
+    def _inputs(self, dA: np.ndarray, cache: LinearCache) -> np.ndarray:
+        shape = cache.input_shape
+        patches = dA.reshape(*dA.shape[:1], shape[1], *self._image(shape), -1)
+        dX = scatter_patches(patches, shape, self.kernel_size, self.padding)
+        return dX.sum(axis=0, keepdims=True) if shape[0] == 1 else dX
+
+    def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
+        return (*self._image(X.shape), self.n_outputs)
+
+    def _image(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        size, padding = self.kernel_size, self.padding
+        return tuple(output_size(length, size, padding) for length in shape[-3:-1])
