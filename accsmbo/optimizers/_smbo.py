@@ -42,6 +42,9 @@ N_GOOD = 50
 # are unordered choices and the others are fewer than half of them.
 MAX_GP_POINTS = 2500
 MANY = 8
+# Kernel entries to spend on the candidates of one step; 600 candidates at n = 500.
+KERNEL_ENTRIES = 300_000
+MANY_POINTS = 1000
 # Random points among which all proposals after the first are chosen.
 N_SPREAD = 256
 
@@ -198,6 +201,7 @@ class SMBO(Optimizer):
             pending=observations.pending,
             starts=starts,
             rng=rng,
+            **_effort(len(observations.U)),
         )
         return found[0] if len(found) else rng.random(subspace.n_dims)
 
@@ -239,6 +243,13 @@ class SMBO(Optimizer):
                 else GaussianProcess(warm_start=True)
             )
         return self._models[key]
+
+
+def _effort(n: int) -> dict[str, int]:
+    """Return how many candidates to score and refine, fewer where each costs more."""
+    n_local = int(np.clip(KERNEL_ENTRIES // max(1, 3 * n), 50, 200))
+    n_refined = 4 if n <= MANY_POINTS else 2
+    return {"n_random": 2 * n_local, "n_local": n_local, "n_refined": n_refined}
 
 
 def _wants_forest(subspace: Subspace, n: int) -> bool:

@@ -67,7 +67,7 @@ class GaussianProcess(BaseEstimator):
         Start from the hyperparameters of the last `fit`, keep them until the
         number of points has grown by `refit_growth`, and extend the Cholesky
         factor where points were only added.
-    refit_growth : float, default=0.05
+    refit_growth : float, default=0.1
         Used with `warm_start` only.
     max_fit_points : int, default=400
         Hyperparameters are learnt from at most so many points: the best half of
@@ -121,7 +121,7 @@ class GaussianProcess(BaseEstimator):
         mean_variance: float = 1.0,
         max_iter: int = 20,
         warm_start: bool = False,
-        refit_growth: float = 0.05,
+        refit_growth: float = 0.1,
         max_fit_points: int = 400,
     ) -> None:
         self.kernel = kernel

@@ -82,12 +82,11 @@ def main() -> None:
     args = parser.parse_args()
     results, peers = Results(args.out), args.peers.split(",")
     chosen = set(filter(None, args.only.split(",")))
+    tasks = [t for t in load_tasks(args.tasks) if not chosen or t[0] in chosen]
     for peer in peers:
         results.environments[peer] = environment([peer])
-        for task, space, f in load_tasks(args.tasks):
-            if chosen and task not in chosen:
-                continue
-            for seed in range(args.seeds):
+        for seed in range(args.seeds):
+            for task, space, f in tasks:
                 results.run(task, peer, seed, space, f, args.budget)
         results.extra = summarise(results.runs, json.loads(args.reference.read_text()))
         results.save()
