@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SMBO: finds minima, keeps the contract, survives failures, cases from practice."""
 
+import pickle
 import time
 import warnings
 
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from accsmbo.acquisition import LowerConfidenceBound
 from accsmbo.exceptions import SpaceExhausted, SurrogateFailedWarning
 from accsmbo.optimizers import SMBO, InitialDesign
+from accsmbo.optimizers._smbo import MAX_GP_POINTS, _effort, _wants_forest
 from accsmbo.space import Categorical, Integer, Real
 from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate
 from accsmbo.testing import check_optimizer
@@ -113,6 +115,36 @@ def test_noisy_loss_with_known_noise_does_not_chase_luck():
         optimizer.tell(trial, value, noise=0.1)
     late = np.array([t.params["x"] for t in optimizer.history.trials[15:]])
     assert np.median(np.abs(late)) < 0.3
+
+
+def test_forest_is_the_default_of_mostly_categorical_spaces():
+    letters = Categorical(["a", "b", "c"])
+    many = {f"c{i}": letters for i in range(9)}
+    few = {f"c{i}": letters for i in range(4)}
+    for space, kind in (
+        ({**many, "x": Real(0, 1)}, RandomForestSurrogate),
+        ({**few, "x": Real(0, 1)}, GaussianProcess),
+        ({**many, **{f"x{i}": Real(0, 1) for i in range(9)}}, GaussianProcess),
+    ):
+        optimizer = run(SMBO(space, random_state=0), lambda p: float(len(str(p))), 5)
+        assert all(isinstance(m, kind) for m in optimizer._models.values())
+    subspace = SMBO({"x": Real(0, 1)}, random_state=0).observations(0).subspace
+    assert not _wants_forest(subspace, MAX_GP_POINTS)
+    assert _wants_forest(subspace, MAX_GP_POINTS + 1)
+
+
+def test_fewer_candidates_where_each_costs_more():
+    assert _effort(40) == {"n_random": 400, "n_local": 200, "n_refined": 4}
+    assert _effort(2000) == {"n_random": 100, "n_local": 50, "n_refined": 2}
+
+
+def test_a_run_goes_on_the_same_after_pickling():
+    optimizer = run(SMBO(MIXED, random_state=0), mixed, 17)
+    copy = pickle.loads(pickle.dumps(optimizer))
+    for one in (optimizer, copy):
+        run(one, mixed, 4)
+    first, second = ([t.params for t in o.history.trials] for o in (optimizer, copy))
+    assert first == second
 
 
 class Broken(GaussianProcess):
