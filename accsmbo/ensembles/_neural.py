@@ -40,6 +40,10 @@ NOT_IN_FINGERPRINT = ("checkpoint", "max_iter", "verbose", "warm_start")
 class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Fit and predict for the estimators that train with `Trainer`."""
 
+    classes_: np.ndarray
+    _trainer: Trainer
+    _state: TrainingState
+
     _parameter_constraints: dict = {
         "hidden_layer_sizes": [
             "array-like",

@@ -105,7 +105,7 @@ class Network:
         gradients : Gradients
             What is wanted; added to.
         """
-        dY: np.ndarray | None = dZ
+        dY: Any = dZ
         for i in reversed(range(len(self.stages))):
             grads = None if gradients.theta is None else gradients.theta[i]
             step = BackwardStep(grads, gradients, needs_input=i > 0)

@@ -108,15 +108,16 @@ def bias_columns(
 ) -> tuple[Columns, Moments]:
     """Return the column sums of the biases and the moments; add the gradients."""
     b = params["b"]
-    if moments.nu_e is None:
-        if grads is not None:
-            grads["b"] += 2.0 * moments.nu * b
+    if grads is not None:
+        grads["b"] += 2.0 * moments.nu * b
+    if moments.moving is None:
         return Columns(b * b), moments
     delta = params["delta"]
+    nu_e, nu_ee = moments.moving
     if grads is not None:
-        grads["b"] += 2.0 * (moments.nu * b + moments.nu_e * delta)
-        grads["delta"] += 2.0 * (moments.nu_e * b + moments.nu_ee * delta)
-    return Columns(b * b, b * delta, delta * delta), moments
+        grads["b"] += 2.0 * nu_e * delta
+        grads["delta"] += 2.0 * (nu_e * b + nu_ee * delta)
+    return Columns(b * b, (b * delta, delta * delta)), moments
 
 
 def kernel_columns(
@@ -146,15 +147,17 @@ def kernel_columns(
     gradients = None
     if grads is not None and layer.factors is not None and layer.regularize_factors:
         gradients = visible_factors(layer, grads)
-    products = _products(params, factors, tuned=moments.nu_e is not None)
+    products = _products(params, factors, tuned=moments.moving is not None)
     if grads is not None:
         _add_kernel_gradients(params, moments, factors, grads)
     if gradients is not None:
         _add_all_factor_gradients(products, moments, factors, gradients)
     _, s, _, v = factors
-    scales = (s * s, s * v, v * v)
-    pairs = zip(products, scales, strict=False)
-    return Columns(*(product.sums * scale for product, scale in pairs)), moments
+    A = products[0].sums * (s * s)
+    if moments.moving is None:
+        return Columns(A), moments
+    B, C = products[1].sums * (s * v), products[2].sums * (v * v)
+    return Columns(A, (B, C)), moments
 
 
 def _products(params: Views, factors: Factors, *, tuned: bool) -> list[Product]:
@@ -180,10 +183,11 @@ def _add_kernel_gradients(
     r, s, u, v = factors
     M1 = (r * r).T @ (2.0 * moments.nu * s * s)
     grads["W"] += W * M1
-    if moments.nu_e is not None:
+    if moments.moving is not None:
+        nu_e, nu_ee = moments.moving
         Delta = params["Delta"]
-        M2 = (r * u).T @ (2.0 * moments.nu_e * s * v)
-        M3 = (u * u).T @ (2.0 * moments.nu_ee * v * v)
+        M2 = (r * u).T @ (2.0 * nu_e * s * v)
+        M3 = (u * u).T @ (2.0 * nu_ee * v * v)
         grads["W"] += Delta * M2
         grads["Delta"] += W * M2
         grads["Delta"] += Delta * M3
@@ -196,10 +200,11 @@ def _add_all_factor_gradients(
     dr, ds, du, dv = gradients
     base = (r, s, r, s), (dr, ds, dr, ds)
     add_factor_gradients(products[0], moments.nu, *base)
-    if moments.nu_e is not None and moments.nu_ee is not None:
-        add_factor_gradients(products[1], 2.0 * moments.nu_e, factors, gradients)
+    if moments.moving is not None:
+        nu_e, nu_ee = moments.moving
+        add_factor_gradients(products[1], 2.0 * nu_e, factors, gradients)
         delta = (u, v, u, v), (du, dv, du, dv)
-        add_factor_gradients(products[2], moments.nu_ee, *delta)
+        add_factor_gradients(products[2], nu_ee, *delta)
 
 
 def visible_factors(layer: "DenseLayer", values: Views) -> Factors:

@@ -22,20 +22,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Columns:
-    """Column sums A, B and C, each of shape (K, s); B, C are None without e."""
+    """Column sums A and, with embeddings, (B, C), each of shape (K, s)."""
 
     A: np.ndarray
-    B: np.ndarray | None = None
-    C: np.ndarray | None = None
+    moving: tuple[np.ndarray, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
 class Moments:
-    """<nu> (K, 1), <nu e> (K, s) and <nu e o e> (K, s), each divided by K."""
+    """<nu> (K, 1) and, with embeddings, <nu e> and <nu e o e> (K, s), over K."""
 
     nu: np.ndarray
-    nu_e: np.ndarray | None = None
-    nu_ee: np.ndarray | None = None
+    moving: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def strength_moments(nu: np.ndarray, e: np.ndarray | None) -> Moments:
@@ -45,15 +43,15 @@ def strength_moments(nu: np.ndarray, e: np.ndarray | None) -> Moments:
     if e is None:
         return Moments(mean)
     row = row[:, None]
-    return Moments(mean, (row @ e)[:, 0], (row @ (e * e))[:, 0])
+    return Moments(mean, ((row @ e)[:, 0], (row @ (e * e))[:, 0]))
 
 
 def penalty_value(columns: Columns, moments: Moments) -> float:
     """Return the regulariser (12)."""
     value = float((columns.A * moments.nu).sum())
-    if columns.B is not None and columns.C is not None:
-        value += float((2.0 * columns.B * moments.nu_e).sum())
-        value += float((columns.C * moments.nu_ee).sum())
+    if columns.moving is not None and moments.moving is not None:
+        (B, C), (nu_e, nu_ee) = columns.moving, moments.moving
+        value += float((2.0 * B * nu_e).sum() + (C * nu_ee).sum())
     return value
 
 
@@ -61,10 +59,11 @@ def embedding_gradient(
     nu: np.ndarray, e: np.ndarray, columns: Columns, out: np.ndarray
 ) -> None:
     """Write the derivative of (12) by the embeddings, of shape (K, b, s)."""
-    if columns.B is None or columns.C is None:
+    if columns.moving is None:
         raise ValueError("columns must hold B and C where there are embeddings.")
-    np.multiply(e, columns.C[:, None], out=out)
-    out += columns.B[:, None]
+    B, C = columns.moving
+    np.multiply(e, C[:, None], out=out)
+    out += B[:, None]
     out *= (nu * (2.0 / nu.size))[..., None]
 
 
@@ -73,8 +72,9 @@ def strength_gradient(
 ) -> np.ndarray:
     """Return the derivative of (12) by the strengths, of shape (K, b)."""
     norms = np.broadcast_to(columns.A.sum(axis=-1, keepdims=True), nu.shape)
-    if e is not None and columns.B is not None and columns.C is not None:
-        slope = 2.0 * columns.B[:, None] + e * columns.C[:, None]
+    if e is not None and columns.moving is not None:
+        B, C = columns.moving
+        slope = 2.0 * B[:, None] + e * C[:, None]
         norms = norms + np.einsum("kbs,kbs->kb", e, slope)
     return norms / nu.size
 

@@ -163,7 +163,7 @@ class LinearStage:
             step.totals.penalty += penalty.value
             if de is not None:
                 de += penalty.e
-        if self.embedding is not None:
+        if self.embedding is not None and de is not None:
             dz = self.embedding.backward(
                 params,
                 embedded_cache,

@@ -8,6 +8,7 @@ lam      their values, (K, b, m)
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Hyperparameters:
         return Tuned(len(self.names) - 1)
 
     def values(
-        self, lam: np.ndarray | None, shape: tuple[int, int], scale: float, dtype: type
+        self, lam: np.ndarray | None, shape: tuple[int, int], scale: float, dtype: Any
     ) -> Values:
         """Return the hyperparameters of one batch.
 

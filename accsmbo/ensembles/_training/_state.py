@@ -97,7 +97,7 @@ def save_state(path: str | os.PathLike[str], state: TrainingState, mark: str) ->
         "xi_adam_step": state.xi_adam.step,
         "n_stale": state.n_stale,
     }
-    arrays = {
+    arrays: dict[str, Any] = {
         "theta": state.theta,
         "first": state.adam.first,
         "second": state.adam.second,

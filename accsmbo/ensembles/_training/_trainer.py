@@ -152,6 +152,7 @@ class Trainer:
         keep_freed_memory()
         gradient = np.empty_like(state.theta)
         order = state.rng.permutation(len(y))
+        tunes = self.distribution is not None and state.epoch >= settings.warmup_epochs
         total = 0.0
         for start in range(0, len(y), settings.batch_size):
             rows = order[start : start + settings.batch_size]
@@ -159,9 +160,8 @@ class Trainer:
             loss = self.training_step(state, X[rows], y[rows], scale, gradient)
             total += loss * len(rows) * scale
             state.step += 1
-            tunes = self.distribution is not None and validation is not None
-            warm = state.epoch >= settings.warmup_epochs
-            if tunes and warm and state.step % settings.training_steps == 0:
+            due = state.step % settings.training_steps == 0
+            if due and tunes and validation is not None:
                 self._tune_on(state, *validation)
         state.epoch += 1
         state.loss_curve.append(total)
@@ -267,12 +267,12 @@ class Trainer:
         float
             Objective before the step.
         """
-        noise = self._draw(state, len(y))
+        noise = self._tuned.sample(state.xi, len(y), state.rng)[1]
         value, gradient = self.tuning_objective(state, (X, y), noise)
         xi = state.xi.reshape(-1)
         rates = [(slice(None), self.settings.tuning_learning_rate)]
         adam_update(xi, gradient.reshape(-1), state.xi_adam, learning_rates=rates)
-        self.distribution.clip(state.xi)
+        self._tuned.clip(state.xi)
         return value
 
     def tuning_objective(
@@ -304,17 +304,17 @@ class Trainer:
         """
         X, y = batch
         dtype = state.theta.dtype
-        _, z = self._hyperparameters(state.xi, noise, dtype)
+        z = self._scaled(self._tuned.log_values(state.xi, noise)).astype(dtype)
         params = self.network.layout.views(state.theta)
         signals = Signals(z)
         Z, caches = self.network.forward(params, X[None], signals)
         loss, dZ = LOSSES[self.settings.loss](Z, y)
-        gradients = Gradients(z=np.zeros_like(z))
-        self.network.backward(params, caches, dZ, signals, gradients)
-        by_log = gradients.z * (2.0 / self._log_width())
-        entropy, by_xi = self.distribution.entropy(state.xi)
+        by_z = np.zeros_like(z)
+        self.network.backward(params, caches, dZ, signals, Gradients(z=by_z))
+        by_log = by_z * (2.0 / self._log_width())
+        entropy, by_xi = self._tuned.entropy(state.xi)
         tau = self.settings.entropy_weight
-        by_sample = self.distribution.backward(state.xi, noise, by_log)
+        by_sample = self._tuned.backward(state.xi, noise, by_log)
         return loss - tau * entropy, by_sample - tau * by_xi
 
     def member_logits(
@@ -354,6 +354,12 @@ class Trainer:
         Z = self.member_logits(state.theta, state.xi, X)
         return ensemble_cross_entropy(Z, y)[0]
 
+    @property
+    def _tuned(self) -> HyperparameterDistribution:
+        if self.distribution is None:
+            raise ValueError("distribution is None: no hyperparameter is tuned.")
+        return self.distribution
+
     def _tune_on(self, state: TrainingState, X: np.ndarray, y: np.ndarray) -> None:
         rows = state.rng.integers(len(y), size=min(self.settings.batch_size, len(y)))
         self.tuning_step(state, X[rows], y[rows])
@@ -372,11 +378,11 @@ class Trainer:
         return np.exp(log_lam), self._scaled(log_lam).astype(dtype)
 
     def _scaled(self, log_lam: np.ndarray) -> np.ndarray:
-        low = np.log(self.distribution.low)
+        low = np.log(self._tuned.low)
         return 2.0 * (log_lam - low) / self._log_width() - 1.0
 
     def _log_width(self) -> np.ndarray:
-        return np.log(self.distribution.high) - np.log(self.distribution.low)
+        return np.log(self._tuned.high) - np.log(self._tuned.low)
 
     def _record_path(self, state: TrainingState) -> None:
         if self.distribution is not None:
