@@ -3,6 +3,7 @@
 
 __all__ = [
     "Converged",
+    "DensityWarning",
     "SearchInterruptedWarning",
     "SpaceExhausted",
     "SurrogateFailedWarning",
@@ -23,3 +24,7 @@ class SearchInterruptedWarning(UserWarning):
 
 class SurrogateFailedWarning(UserWarning):
     """A surrogate could not be fitted; a random point was proposed instead."""
+
+
+class DensityWarning(UserWarning):
+    """A density of good hyperparameters is ignored, or says little."""

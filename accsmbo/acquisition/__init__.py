@@ -8,6 +8,7 @@ from accsmbo.acquisition._expected_improvement import (
 )
 from accsmbo.acquisition._lower_confidence_bound import LowerConfidenceBound
 from accsmbo.acquisition._maximize import maximize_acquisition
+from accsmbo.acquisition._meta_acquisition import MetaAcquisition
 from accsmbo.acquisition._probability_of_improvement import ProbabilityOfImprovement
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ExpectedImprovement",
     "LogExpectedImprovement",
     "LowerConfidenceBound",
+    "MetaAcquisition",
     "ProbabilityOfImprovement",
     "maximize_acquisition",
 ]

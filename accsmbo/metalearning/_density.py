@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every density of good points offers, whatever it was made of.
+
+Notation
+--------
+U       (m, d)  points of the unit cube of a subspace
+p       (m,)    density with respect to the unit cube: 1 is no opinion
+"""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import qmc
+from sklearn.base import BaseEstimator
+
+from accsmbo.space import Space
+
+__all__ = ["Density"]
+
+FloatArray = NDArray[np.float64]
+
+# Candidates for the mode, beside the points that the density was made of.
+N_CANDIDATES = 2048
+
+
+class Density(BaseEstimator):
+    """Base of the densities; a subclass implements `on`, `pdf`, `gradient`, `sample`.
+
+    Attributes
+    ----------
+    space_ : Space
+        The space that it lives on.
+    """
+
+    def on(self, space: Any) -> Self:
+        """Return the same knowledge on another space."""
+        raise NotImplementedError
+
+    def pdf(self, U: ArrayLike, subspace: int = 0) -> FloatArray:
+        """Return p at points of a subspace."""
+        raise NotImplementedError
+
+    def gradient(self, U: ArrayLike, subspace: int = 0) -> FloatArray:
+        """Return dp/dU, 0 along unordered choices."""
+        raise NotImplementedError
+
+    def sample(
+        self, n: int, *, subspace: int = 0, random_state: Any = None
+    ) -> FloatArray:
+        """Return n canonical points drawn from p."""
+        raise NotImplementedError
+
+    def logpdf(self, U: ArrayLike, subspace: int = 0) -> FloatArray:
+        """Return log p.
+
+        Parameters
+        ----------
+        U : array-like of shape (m, d)
+            Points of the unit cube.
+        subspace : int, default=0
+            Index into ``space_.subspaces``.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Its logarithm; 0 is no opinion.
+        """
+        return np.asarray(np.log(self.pdf(U, subspace)))
+
+    def pdf_params(self, params: Mapping[str, Any]) -> float:
+        """Return p at some params.
+
+        Parameters
+        ----------
+        params : mapping of str to object
+            A value for each parameter of one subspace.
+
+        Returns
+        -------
+        float
+            Density with respect to the unit cube.
+        """
+        index, u = self.space_.locate(params)
+        return float(self.pdf(u[None, :], index)[0])
+
+    def mode(self, subspace: int = 0) -> FloatArray:
+        """Return the point of largest density among many candidates.
+
+        Parameters
+        ----------
+        subspace : int, default=0
+            Index into ``space_.subspaces``.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            A canonical point.
+        """
+        return self._mode_and_peak(subspace)[0]
+
+    def peak(self, subspace: int = 0) -> float:
+        """Return the largest density, that of the mode.
+
+        Parameters
+        ----------
+        subspace : int, default=0
+            Index into ``space_.subspaces``.
+        """
+        return self._mode_and_peak(subspace)[1]
+
+    def _mode_and_peak(self, subspace: int) -> tuple[FloatArray, float]:
+        if subspace not in self._modes:
+            where = self.space_.subspaces[subspace]
+            sobol = qmc.Sobol(max(where.n_dims, 1), scramble=True, seed=0)
+            C = sobol.random(N_CANDIDATES)[:, : where.n_dims]
+            C = where.snap(np.vstack([C, self._own_points(subspace)]))
+            p = self.pdf(C, subspace)
+            best = int(np.argmax(p))
+            self._modes[subspace] = (C[best], float(p[best]))
+        return self._modes[subspace]
+
+    def _own_points(self, subspace: int) -> FloatArray:
+        """Return further candidates for the mode."""
+        return np.empty((0, self.space_.subspaces[subspace].n_dims))
+
+    def _settle(self, space: Any) -> Space:
+        """Set the space and forget the modes of an earlier one."""
+        self.space_ = Space(space)
+        self._modes: dict[int, tuple[FloatArray, float]] = {}
+        return self.space_
+
+    def _checked(self, U: ArrayLike, subspace: int) -> FloatArray:
+        if not hasattr(self, "space_"):
+            raise ValueError(
+                f"{type(self).__name__} has no points yet. Call fit, or one of the "
+                "from_... methods."
+            )
+        points = np.asarray(U, dtype=np.float64)
+        d = self.space_.subspaces[subspace].n_dims
+        if points.ndim != 2 or points.shape[1] != d:
+            raise ValueError(
+                f"U must have shape (n_points, {d}), got {points.shape}. Use U[None, :]"
+                " for a single point."
+            )
+        return points

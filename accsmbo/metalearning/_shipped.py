@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The meta-data in the package: best hyperparameters of common estimators.
+
+Made by ``benchmarks/studies/build_metadata.py``; each row states its data set, metric,
+budget and versions.
+"""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from accsmbo.metalearning._source_task import SourceTask
+
+__all__ = ["metric_group", "shipped_tasks"]
+
+FILE = "scikit_learn.json"
+# Metrics whose best hyperparameters are taken for each other's.
+GROUPS = {
+    "accuracy": (
+        "accuracy",
+        "balanced_accuracy",
+        "f1",
+        "f1_macro",
+        "f1_micro",
+        "f1_weighted",
+        "jaccard",
+        "matthews_corrcoef",
+        "precision",
+        "recall",
+    ),
+    "probability": ("neg_log_loss", "neg_brier_score", "d2_log_loss_score"),
+    "ranking": ("roc_auc", "roc_auc_ovr", "roc_auc_ovo", "average_precision"),
+    "squared error": (
+        "r2",
+        "neg_mean_squared_error",
+        "neg_root_mean_squared_error",
+        "explained_variance",
+        "neg_mean_absolute_error",
+    ),
+}
+
+
+def metric_group(metric: str) -> str | None:
+    """Return the group of a metric, or None where it has none."""
+    return next((g for g, names in GROUPS.items() if metric in names), None)
+
+
+def shipped_tasks(
+    estimator: str, *, group: str, kind: str | None = None, sparse: bool = False
+) -> list[SourceTask]:
+    """Return the shipped source tasks of one estimator.
+
+    Parameters
+    ----------
+    estimator : str
+        Name of the class, for example "SVC".
+    group : str
+        Group of the metric: "accuracy", "probability", "ranking", "squared error".
+    kind : {"binary", "multiclass", "regression"}, default=None
+        Kind of task; where it has fewer than ten data sets, or is None, all are taken.
+    sparse : bool, default=False
+        Whether the input is sparse; without rows of its own, the dense ones are taken.
+
+    Returns
+    -------
+    list of SourceTask
+        Empty where nothing is shipped.
+    """
+    rows = [
+        row
+        for row in _load()
+        if row["estimator"] == estimator and row["metric_group"] == group
+    ]
+    rows = _narrowed(rows, lambda row: bool(row.get("sparse", False)) == sparse)
+    if kind is not None:
+        rows = _narrowed(rows, lambda row: row["kind"] == kind, at_least=10)
+    return [
+        SourceTask(
+            row["dataset"],
+            row["best"],
+            kin=row.get("kin"),
+            n_evaluations=row["n_evaluations"],
+            origin={k: v for k, v in row.items() if k != "best"},
+        )
+        for row in rows
+    ]
+
+
+def _narrowed(rows: list[Any], keep: Any, at_least: int = 1) -> list[Any]:
+    """Return the rows that pass, or all where too few do."""
+    kept = [row for row in rows if keep(row)]
+    return kept if len(kept) >= at_least else rows
+
+
+def _load() -> list[dict[str, Any]]:
+    path = files("accsmbo.metalearning") / "data" / FILE
+    if not path.is_file():
+        return []
+    rows: list[dict[str, Any]] = json.loads(path.read_text())["rows"]
+    return rows

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""AccSMBO: gradients and experience in one search (Algorithm 3 of the paper).
+
+Notation
+--------
+U, y, G     (n, d), (n,), (n, d)    finished points, losses, gradients; NaN = unknown
+t           (n,)    log distance of the losses, what the surrogate sees
+p                   density of good points on the unit cube
+"""
+
+import inspect
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from accsmbo._validation import check_real
+from accsmbo.acquisition import AcquisitionFunction, MetaAcquisition
+from accsmbo.exceptions import DensityWarning
+from accsmbo.metalearning import MIN_TASKS, Density, EmpiricalDensity
+from accsmbo.optimizers._initial_design import InitialDesign
+from accsmbo.optimizers._local_first import LocalFirst, LocalState
+from accsmbo.optimizers._observations import Observations
+from accsmbo.optimizers._smbo import SMBO
+from accsmbo.space import Subspace
+from accsmbo.surrogates import (
+    DerivativeGaussianProcess,
+    MultiKernelGaussianProcess,
+    Surrogate,
+)
+from accsmbo.surrogates._bfgs import minimize_bfgs
+from accsmbo.surrogates._log_distance import log_distance
+
+__all__ = ["AccSMBO"]
+
+FloatArray = NDArray[np.float64]
+
+# Values above which the exact joint model gives way to the multi-kernel one.
+MAX_JOINT = 600
+# Local candidates start from so many best points.
+N_STARTS = 5
+# Random starts in the trust region, and calls, of the search under the surrogate.
+N_REFINE_STARTS, N_REFINE_CALLS = 6, 25
+# A learned density proposes the first point from so many good source tasks on.
+MODE_TASKS = 20
+
+
+class AccSMBO(SMBO):
+    """SMBO that uses gradients of the loss and a density of good points.
+
+    Without gradients it is :class:`SMBO` with experience, without a density SMBO with
+    gradients, without both SMBO itself. Where gradients are told, one point is the
+    whole design; then come local steps (:class:`LocalFirst`), improved under a Gaussian
+    process on values and gradients of the logarithm of the loss, and the acquisition
+    function in regular turns and whenever a descent has ended. The density weights the
+    acquisition function (:class:`~accsmbo.acquisition.MetaAcquisition`).
+
+    Parameters
+    ----------
+    space : Space, dict or list of dict, default=None
+        What to search.
+    surrogate : Surrogate, default=None
+        Model of the loss. None: without gradients as in :class:`SMBO`; with them
+        :class:`~accsmbo.surrogates.DerivativeGaussianProcess`, which keeps as many
+        gradients of the best points as it can afford, and above 600 finished trials
+        :class:`~accsmbo.surrogates.MultiKernelGaussianProcess`.
+    acquisition : AcquisitionFunction, default=None
+        None means :class:`~accsmbo.acquisition.LogExpectedImprovement`.
+    density : EmpiricalDensity, PriorDensity or None, default=None
+        Where good points are. One that was learned for another space is carried over
+        by parameter names; one of fewer than three source tasks is ignored with a
+        warning.
+    rate : float, default=1.0
+        How far to trust the density, in [0, 1].
+    local_first : LocalFirst or None, default=LocalFirst()
+        The local steps; None: none.
+    initial_design : InitialDesign, default=None
+        None means the centre and three Sobol points, of which only the centre is
+        evaluated if that gives a full gradient. Never drawn from the density.
+    points_to_evaluate : list of dict, default=None
+        Params to ask first; they count as points of the design.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed.
+
+    See Also
+    --------
+    SMBO : Neither gradients nor experience.
+    HOAG : Gradients alone.
+
+    References
+    ----------
+    .. [1] Using Gradient Based Multikernel Gaussian Process and Meta-Acquisition
+       Function to Accelerate SMBO, ICTAI 2019, algorithm 3.
+
+    Examples
+    --------
+    >>> from accsmbo import Real
+    >>> from accsmbo.optimizers import AccSMBO
+    >>> optimizer = AccSMBO({"x": Real(-1.0, 2.0)}, random_state=0)
+    >>> for _ in range(5):
+    ...     trial = optimizer.ask()
+    ...     x = trial.params["x"]
+    ...     optimizer.tell(trial, 1.0 + x**2, {"x": 2 * x})
+    >>> bool(optimizer.history.best_value < 1.001)
+    True
+    """
+
+    def __init__(
+        self,
+        space: Any = None,
+        *,
+        surrogate: Surrogate | None = None,
+        acquisition: AcquisitionFunction | None = None,
+        density: Density | None = None,
+        rate: float = 1.0,
+        local_first: LocalFirst | None = LocalFirst(),  # noqa: B008 (only settings)
+        initial_design: InitialDesign | None = None,
+        points_to_evaluate: list[dict[str, Any]] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            space,
+            surrogate=surrogate,
+            acquisition=acquisition,
+            initial_design=initial_design,
+            points_to_evaluate=points_to_evaluate,
+            random_state=random_state,
+        )
+        self.density = density
+        self.rate = rate
+        self.local_first = local_first
+
+    def _start(self) -> None:
+        if hasattr(self, "history_"):
+            return
+        rate = check_real("rate", self.rate)
+        if not 0.0 <= rate <= 1.0:
+            raise ValueError(
+                f"rate must lie in [0, 1], got {self.rate!r}. 0 ignores the density, 1 "
+                "trusts it fully at the start."
+            )
+        super()._start()
+        self._local_states: dict[Subspace, LocalState] = {}
+        self._gradient_models: dict[tuple[Subspace, bool], Any] = {}
+        self._n_model_based: dict[Subspace, int] = {}
+        self._density_in_use = self._usable_density()
+
+    def _usable_density(self) -> Density | None:
+        """Return the density on this search's space, or None with a warning."""
+        if self.density is None:
+            return None
+        density = self.density.on(self.space_)
+        if isinstance(density, EmpiricalDensity):
+            if density.n_tasks_ < MIN_TASKS:
+                missing = MIN_TASKS - density.n_tasks_
+                warnings.warn(
+                    f"density is ignored: it rests on {density.n_tasks_} source tasks "
+                    f"with a point in this space and needs {missing} more to say "
+                    "anything. Add tasks, or give a prior belief as PriorDensity.",
+                    DensityWarning,
+                    stacklevel=4,
+                )
+                return None
+            density.warn_if_uninformative()
+        return density
+
+    def _propose(
+        self, observations: Observations, rng: np.random.Generator
+    ) -> FloatArray:
+        mode = self._mode_first(observations)
+        if mode is not None:
+            return mode
+        usable = _finished(observations)
+        known = np.isfinite(usable.gradient)
+        index = self._index_of(observations.subspace)
+        if not known.any() or (self._in_design(index) and not known.all(axis=1).any()):
+            return super()._propose(observations, rng)
+        self._designs[observations.subspace] = []
+        return self._with_gradients(observations, usable, rng)
+
+    def _mode_first(self, observations: Observations) -> FloatArray | None:
+        """Return the mode of a well-founded learned density as the first point."""
+        density = self._density_in_use
+        first = observations.n_asked == 0 and observations.subspace.n_dims > 0
+        if not first or not isinstance(density, EmpiricalDensity) or self.rate == 0:
+            return None
+        if density.n_good_tasks_ < MODE_TASKS:
+            return None
+        return density.mode(self._index_of(observations.subspace))
+
+    def _with_gradients(
+        self, observations: Observations, usable: Observations, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return a local step, or what the acquisition function takes."""
+        try:
+            local = self._local_step(observations, usable, rng)
+            return self._model_based(observations, rng) if local is None else local
+        except (np.linalg.LinAlgError, ValueError, FloatingPointError) as error:
+            self._say_failure(error)
+            return rng.random(observations.subspace.n_dims)
+
+    def _local_step(
+        self, observations: Observations, usable: Observations, rng: np.random.Generator
+    ) -> FloatArray | None:
+        if self.local_first is None:
+            return None
+        subspace = observations.subspace
+        state = self._local_states.setdefault(subspace, LocalState())
+        refine = _Refinement(self, usable, rng)
+        return self.local_first.propose(
+            state,
+            usable.U,
+            usable.y,
+            usable.gradient,
+            refine=refine,
+            pending=observations.pending,
+        )
+
+    def _posterior(self, observations: Observations) -> tuple[Any, float, FloatArray]:
+        usable = _finished(observations)
+        if not np.isfinite(usable.gradient).any():
+            return super()._posterior(observations)
+        model, t = self._fit_gradients(usable)
+        best = float(t.min())
+        starts = usable.U[np.argsort(usable.y, kind="stable")[:N_STARTS]]
+        if len(observations.pending):
+            believed = model.predict(observations.pending)[0]
+            model = model.condition(observations.pending, believed)
+            best = min(best, float(believed.min()))
+        return model, best, starts
+
+    def _fit_gradients(self, usable: Observations) -> tuple[Any, FloatArray]:
+        """Return the surrogate on the log distance, fitted, and its losses."""
+        t, slope = log_distance(usable.y)
+        many = len(t) > MAX_JOINT
+        key = (usable.subspace, many)
+        if key not in self._gradient_models:
+            default = (
+                MultiKernelGaussianProcess()
+                if many
+                else DerivativeGaussianProcess(warm_start=True)
+            )
+            self._gradient_models[key] = (
+                default if self.surrogate is None else clone(self.surrogate)
+            )
+        model, more = self._gradient_models[key], {}
+        if "gradient" in inspect.signature(model.fit).parameters:
+            more["gradient"] = usable.gradient * slope[:, None]
+        model.fit(
+            usable.U,
+            t,
+            categorical=usable.subspace.categorical,
+            noise=usable.noise * slope,
+            **more,
+        )
+        return model, t
+
+    def _acquisition_of(self, observations: Observations) -> AcquisitionFunction:
+        acquisition = super()._acquisition_of(observations)
+        if self._density_in_use is None or self.rate == 0:
+            return acquisition
+        subspace = observations.subspace
+        step = self._n_model_based.get(subspace, 0)
+        self._n_model_based[subspace] = step + 1
+        return MetaAcquisition(
+            acquisition,
+            self._density_in_use,
+            rate=self.rate,
+            step=step,
+            subspace=self._index_of(subspace),
+        )
+
+    def _index_of(self, subspace: Subspace) -> int:
+        return self.space_.subspaces.index(subspace)
+
+
+class _Refinement:
+    """Lowers the posterior mean in a box around a point."""
+
+    def __init__(
+        self, optimizer: AccSMBO, usable: Observations, rng: np.random.Generator
+    ) -> None:
+        self.optimizer = optimizer
+        self.usable = usable
+        self.rng = rng
+
+    def __call__(
+        self, centre: int, start: FloatArray, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, float]:
+        model, t = self.optimizer._fit_gradients(self.usable)
+        _, slope = log_distance(self.usable.y)
+        random = low + (high - low) * self.rng.random((N_REFINE_STARTS, len(low)))
+        starts = np.vstack([self.usable.U[centre], start, random])
+
+        def mean(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+            value, _, gradient, _ = model.predict_gradient(X)
+            return value, gradient
+
+        found, values = minimize_bfgs(
+            mean,
+            np.clip(starts, low, high),
+            low,
+            high,
+            max_calls=N_REFINE_CALLS,
+            max_step=0.2,
+        )
+        best = int(np.argmin(values))
+        # the gain in t, taken back to losses at the centre
+        gain = -np.expm1(float(values[best] - t[centre])) / float(slope[centre])
+        return found[best], float(gain)
+
+
+def _finished(observations: Observations) -> Observations:
+    """Return the observations without the failed ones."""
+    ok = ~observations.failed
+    return replace(
+        observations,
+        U=observations.U[ok],
+        y=observations.y[ok],
+        failed=observations.failed[ok],
+        gradient=observations.gradient[ok],
+        noise=observations.noise[ok],
+    )
