@@ -14,14 +14,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from accsmbo.hypergradients._active_set import active_set_newton
 from accsmbo.hypergradients._design import Design, raw_outputs, raw_outputs_vjp
+from accsmbo.hypergradients._hessian import DIRECT_SIZE
 from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution, inner
 from accsmbo.hypergradients._losses import InnerLoss
 from accsmbo.hypergradients._newton import LinearState, newton_cg
-from accsmbo.hypergradients._proximal import proximal_newton
 
 __all__ = ["LinearProblem", "Penalty"]
 
+SUPPORT_TOLERANCE = 1e-5  # looser, the support is wrong and the error estimate blind
 SINGLE_PRECISION_TOLERANCE = 3e-5  # float32 reaches about 2e-6 of the first gradient
 
 
@@ -90,9 +92,11 @@ class LinearProblem(InnerProblem):
     def solve(
         self, estimator: Any, *, tolerance: float, start: Array | None = None
     ) -> Solution:
-        """Minimise the penalised loss by (proximal) Newton steps."""
-        design, loss, scale = self._system(tolerance, estimator)
+        """Minimise by Newton steps, on an active set where there is an l1 penalty."""
         penalty = self.penalty(estimator)
+        if np.any(penalty.l1):
+            tolerance = min(tolerance, SUPPORT_TOLERANCE)
+        design, loss, scale = self._system(tolerance, estimator)
         l2, l1 = (self._per_coefficient(v, design) for v in (penalty.l2, penalty.l1))
         usable = start is not None and start.shape == self.shape
         w = design.reduce(start) if usable and start is not None else None
@@ -100,7 +104,7 @@ class LinearProblem(InnerProblem):
             w = np.zeros(l2.shape, design.dtype)
         options: dict[str, Any] = {"tolerance": tolerance, "scale": scale}
         if np.any(l1):
-            linear = proximal_newton(design, loss, l2, l1, w, **options)
+            linear = active_set_newton(design, loss, l2, l1, w, **options)
         else:
             linear = newton_cg(design, loss, l2, w, **options)
         _warn_unless_converged(linear, scale, tolerance)
@@ -111,7 +115,8 @@ class LinearProblem(InnerProblem):
         self, tolerance: float, estimator: Any
     ) -> tuple[Design, InnerLoss, float]:
         """Return X, the loss and the norm of the first gradient, in one precision."""
-        single = sparse.issparse(self.X) and tolerance >= SINGLE_PRECISION_TOLERANCE
+        large = sparse.issparse(self.X) and int(np.prod(self.shape)) > DIRECT_SIZE
+        single = large and tolerance >= SINGLE_PRECISION_TOLERANCE
         dtype = np.float32 if single else np.float64
         if dtype not in self._systems:
             design = Design(self.X, self.constant, dtype)

@@ -62,11 +62,6 @@ class InnerLoss:
         Sample weights.
     """
 
-    #: Upper bound of the second derivative per unit of weight (None = unbounded).
-    bend_bound: float | None = None
-    #: True where the second derivative does not depend on f.
-    quadratic: bool = False
-
     def __init__(self, y: Array, weight: Array) -> None:
         self.y = y
         self.weight = weight[:, None] if weight.ndim < y.ndim else weight
@@ -112,9 +107,6 @@ class InnerLoss:
 class SquaredLoss(InnerLoss):
     """``(y - f)^2 / 2``."""
 
-    bend_bound = 1.0
-    quadratic = True
-
     def _value(self, f: Array) -> Array:
         return np.asarray(0.5 * (f - self.y) ** 2)
 
@@ -127,8 +119,6 @@ class SquaredLoss(InnerLoss):
 
 class LogisticLoss(InnerLoss):
     """``log(1 + exp(-y f))``, y = +-1."""
-
-    bend_bound = 0.25
 
     def _value(self, f: Array) -> Array:
         z = self.y * f
@@ -145,8 +135,6 @@ class LogisticLoss(InnerLoss):
 class SquaredHingeLoss(InnerLoss):
     """``max(0, 1 - y f)^2``, y = +-1 (columns: one class against the rest)."""
 
-    bend_bound = 2.0
-
     def _value(self, f: Array) -> Array:
         return np.asarray(np.maximum(1 - self.y * f, 0) ** 2)
 
@@ -160,7 +148,6 @@ class SquaredHingeLoss(InnerLoss):
 class EpsilonSquaredLoss(InnerLoss):
     """``max(0, |y - f| - epsilon)^2``."""
 
-    bend_bound = 2.0
     epsilon: float = 0.0
 
     def configured(self, estimator: Any) -> InnerLoss:
@@ -218,8 +205,6 @@ class TweedieLoss(InnerLoss):
 
 class SoftmaxLoss(InnerLoss):
     """Multinomial log loss; y is one-hot (n, k)."""
-
-    bend_bound = 0.5
 
     def value(self, f: Array) -> float:
         """Return the weighted sum of the losses."""

@@ -105,8 +105,13 @@ def _smooth_line_search(
     return line_search(objective, inner(gradient, p), np.finfo(w.dtype).eps)
 
 
-def line_search(objective: Callable[[float], float], slope: float, eps: float) -> float:
-    """Return a step length of sufficient decrease, halving from 1; 0 for none.
+def line_search(
+    objective: Callable[[float], float],
+    slope: float,
+    eps: float,
+    second: float = 0.5,
+) -> float:
+    """Return a step length of sufficient decrease; 0 for none.
 
     Parameters
     ----------
@@ -118,6 +123,9 @@ def line_search(objective: Callable[[float], float], slope: float, eps: float) -
         Unit round-off of the values: a decrease too small to be seen is taken on
         trust of the slope.
 
+    second : float, default=0.5
+        Length to try after 1, to be halved from then on.
+
     Returns
     -------
     float
@@ -127,10 +135,8 @@ def line_search(objective: Callable[[float], float], slope: float, eps: float) -
         return 0.0
     value = objective(0.0)
     trusted = -slope <= 100 * eps * abs(value)
-    length = 1.0
-    for _ in range(40):
+    for length in (1.0, *(second * 0.5**k for k in range(40))):
         new = objective(length)
         if new <= value + 1e-4 * length * slope or (trusted and np.isfinite(new)):
             return length
-        length *= 0.5
     return 0.0

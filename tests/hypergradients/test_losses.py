@@ -50,12 +50,6 @@ def test_slope_and_bend_are_derivatives(loss, f):
     assert curvature.product(unit).flat[0] == pytest.approx(curvature.bend.flat[0])
 
 
-@pytest.mark.parametrize(("loss", "f"), LOSSES)
-def test_bends_stay_below_their_bound(loss, f):
-    if loss.bend_bound is not None:
-        assert (loss.curvature(f).bend <= loss.weight * loss.bend_bound + 1e-12).all()
-
-
 def test_derivative_by_epsilon():
     loss = LOSSES[3][0]
     wide, narrow = Tube(), Tube()
