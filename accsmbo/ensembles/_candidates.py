@@ -252,13 +252,9 @@ def _loss(
 ) -> float:
     if classes is None and truth.ndim == 1:
         values = values[:, :, 0]
-    try:
-        objective, pool, _ = make_objective(
-            values, truth, score, greater, labels=classes
-        )
-    except ValueError:
-        # Predictions that are not finite: tell() takes it for a failure.
-        return float("nan")
+    if not np.isfinite(values).all():
+        return float("nan")  # tell() takes it for a failure
+    objective, pool, _ = make_objective(values, truth, score, greater, labels=classes)
     return float(objective.refine(pool)[0])
 
 

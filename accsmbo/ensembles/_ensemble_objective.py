@@ -17,6 +17,7 @@ S     (n, c) sum of the members taken, float64
 t     number of members taken; member m would make the ensemble (S + P_m) / (t + 1)
 """
 
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,8 @@ __all__ = ["CallableObjective", "EnsembleObjective", "true_columns"]
 
 # Work arrays of one step stay in the second-level cache.
 BLOCK_BYTES = 1 << 19
+# A copy of the true class's columns beyond this many bytes goes to a temporary file.
+MEMORY_LIMIT = 1 << 27
 # Rounding of float32 sums, as a multiple of eps; generous, it only costs time.
 ROUNDING = 40
 
@@ -114,9 +117,15 @@ class CallableObjective(EnsembleObjective):
 
 
 def true_columns(predictions: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[Any]:
-    """Copy the true class's column of each member: T."""
+    """Copy the true class's column of each member: T; to disk where it is large."""
     rows = np.arange(len(codes))
-    true = np.empty(predictions.shape[:2], predictions.dtype)
+    shape, dtype = predictions.shape[:2], predictions.dtype
+    true: NDArray[Any]
+    if shape[0] * shape[1] * dtype.itemsize > MEMORY_LIMIT:
+        with tempfile.TemporaryFile() as file:
+            true = np.memmap(file, dtype, shape=shape)
+    else:
+        true = np.empty(shape, dtype)
     for member, own in enumerate(predictions):
         true[member] = own[rows, codes]
     return true

@@ -19,6 +19,7 @@ from accsmbo.ensembles._greedy_selection import (
     greedy_selection,
     top_k_selection,
 )
+from accsmbo.ensembles._objectives import SCORES
 from accsmbo.ensembles._weighted_average import WeightedAverage
 
 __all__ = ["EnsembleSelection"]
@@ -31,7 +32,7 @@ class EnsembleSelection(WeightedAverage):
         "estimators": [list, tuple, None],
         "predictions": [OutOfFoldPredictions, None],
         "n_members": [Interval(Integral, 1, None, closed="left")],
-        "metric": [str, callable, None],
+        "metric": [StrOptions(set(SCORES)), callable, None],
         "greater_is_better": ["boolean"],
         "selection": [StrOptions({"greedy", "top-k"})],
         "max_rounds": [Interval(Integral, 1, None, closed="left")],

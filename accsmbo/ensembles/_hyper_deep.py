@@ -25,6 +25,7 @@ from accsmbo.ensembles._candidates import (
 )
 from accsmbo.ensembles._cross_fit import fit_all, has_seed, warn_about_failures
 from accsmbo.ensembles._greedy_selection import greedy_selection
+from accsmbo.ensembles._objectives import SCORES
 from accsmbo.ensembles._weighted_average import WeightedAverage
 from accsmbo.optimizers import Optimizer, RandomSearch
 from accsmbo.space import Space
@@ -46,7 +47,7 @@ class HyperDeepEnsemble(WeightedAverage):
         "strategy": [StrOptions({"hyper-deep", "row", "hyper"})],
         "optimizer": [Optimizer, None],
         "predictions": [OutOfFoldPredictions, None],
-        "metric": [str, callable, None],
+        "metric": [StrOptions(set(SCORES)), callable, None],
         "greater_is_better": ["boolean"],
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],

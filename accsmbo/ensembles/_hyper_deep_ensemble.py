@@ -37,7 +37,7 @@ class HyperDeepEnsembleClassifier(WeightedAverageClassifier, HyperDeepEnsemble):
         seed are replaced.
     predictions : OutOfFoldPredictions, default=None
         ``predictions_`` of a search, instead of an own one; see `from_search`.
-    metric : str or callable, default=None
+    metric : {"nll", "brier", "accuracy", "squared_error"} or callable, default=None
         What is searched and selected for, see `greedy_selection`. None: "nll".
     greater_is_better : bool, default=False
         Direction of a callable ``metric``.
@@ -142,7 +142,7 @@ class HyperDeepEnsembleRegressor(WeightedAverageRegressor, HyperDeepEnsemble):
         seed are replaced.
     predictions : OutOfFoldPredictions, default=None
         ``predictions_`` of a search, instead of an own one; see `from_search`.
-    metric : str or callable, default=None
+    metric : {"nll", "brier", "accuracy", "squared_error"} or callable, default=None
         What is searched and selected for, see `greedy_selection`. None:
         "squared_error".
     greater_is_better : bool, default=False

@@ -26,7 +26,7 @@ class EnsembleSelectionClassifier(WeightedAverageClassifier, EnsembleSelection):
         cross-validation in ``fit``.
     n_members : int, default=5
         Largest number of distinct members.
-    metric : str or callable, default=None
+    metric : {"nll", "brier", "accuracy", "squared_error"} or callable, default=None
         What the selection improves, see `greedy_selection`. None: "nll".
     greater_is_better : bool, default=False
         Direction of a callable ``metric``.
@@ -117,7 +117,7 @@ class EnsembleSelectionRegressor(WeightedAverageRegressor, EnsembleSelection):
         cross-validation in ``fit``.
     n_members : int, default=5
         Largest number of distinct members.
-    metric : str or callable, default=None
+    metric : {"nll", "brier", "accuracy", "squared_error"} or callable, default=None
         What the selection improves, see `greedy_selection`. None: "squared_error".
     greater_is_better : bool, default=False
         Direction of a callable ``metric``.

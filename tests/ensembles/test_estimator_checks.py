@@ -2,7 +2,6 @@
 """Ensembles as scikit-learn estimators: its own checks."""
 
 import pytest
-from numpydoc.docscrape import NumpyDocString
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
@@ -64,7 +63,9 @@ def test_further_checks(ensemble):
 
 @pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda e: type(e).__name__)
 def test_documented_attributes_are_those_that_fit_sets(ensemble):
+    docscrape = pytest.importorskip("numpydoc.docscrape")
     X, y = load_iris(return_X_y=True, as_frame=True)
     fitted = clone(ensemble).fit(X, y)
-    documented = {part.name for part in NumpyDocString(ensemble.__doc__)["Attributes"]}
+    sections = docscrape.NumpyDocString(ensemble.__doc__)
+    documented = {part.name for part in sections["Attributes"]}
     assert documented == {name for name in vars(fitted) if name.endswith("_")}

@@ -296,6 +296,16 @@ def test_memory_map_and_string_labels(tmp_path):
     np.testing.assert_array_equal(one.weights, two.weights)
 
 
+@pytest.mark.parametrize("score", ["nll", "accuracy"])
+def test_large_columns_go_to_disk_without_a_difference(score, monkeypatch):
+    p, y = draw(dtype=np.float32)
+    kwargs = {"n_members": 4, "score": score, "random_state": 0}
+    one = greedy_selection(p, y, **kwargs)
+    monkeypatch.setattr("accsmbo.ensembles._ensemble_objective.MEMORY_LIMIT", 0)
+    two = greedy_selection(p, y, **kwargs)
+    assert one.path == two.path
+
+
 def test_zero_probabilities_are_clipped_like_the_metric():
     rng = np.random.default_rng(0)
     y = np.arange(20) % 2

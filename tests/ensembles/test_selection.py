@@ -161,8 +161,7 @@ def test_top_k_and_a_callable_metric():
 
 
 def test_pickling_cloning_and_frames():
-    import pandas as pd
-
+    pd = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True, as_frame=True)
     search = search_on(X, y)
     ensemble = EnsembleSelectionClassifier.from_search(search, random_state=0)
