@@ -7,8 +7,7 @@ K, b, p, r, s  members, examples, positions (1 for a dense layer), inputs, outpu
 t              taps of the kernel: 1, or l l for a convolution; n = t r
 X              inputs (K, b, ...); (1, b, ...) if all members see the same
 A              rows of inputs under the kernel, (K or 1, b p, n)
-E              kernels side by side, [W o r_k | Delta o u_k], (K, n, c), c = s or 2 s
-P              A E, the only large product of the forward pass, (K, b, p, c)
+P, Q           A (W o r_k) and A (Delta o u_k), the large products, (K, b, p, s)
 Z              outputs, (K, b, p, s)
 e              embeddings [e | e'] of kernel and bias, (K, b, 2 s)
 
@@ -25,16 +24,20 @@ import numpy as np
 from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 from accsmbo.ensembles._layers._penalty import LayerPenalty, layer_penalty
-from accsmbo.ensembles._layers._rank_one import add_row_gradients, scale_rows
+from accsmbo.ensembles._layers._rank_one import add_row_gradients
 
 
 @dataclass
 class LinearCache:
-    """What the backward pass needs of the forward pass (see the notation)."""
+    """What the backward pass needs of the forward pass (see the notation).
+
+    `scale` is v_k o e(lambda), of shape (K, b, s); it, Q and e are None for a layer
+    without hyperparameters.
+    """
 
     A: np.ndarray
-    E: np.ndarray
     P: np.ndarray
+    Q: np.ndarray | None
     e: np.ndarray | None
     scale: np.ndarray | None
     input_shape: tuple[int, ...]
@@ -147,11 +150,13 @@ class DenseLayer:
             Intermediate results.
         """
         A, positions = self._rows(X)
-        E = self._kernels(params)
-        shape = (self.n_members, X.shape[1], positions, E.shape[-1])
-        P = (A @ E).reshape(shape)
-        scale = None if e is None else self._delta_scale(params, e)
-        cache = LinearCache(A, E, P, e, scale, X.shape)
+        shape = (self.n_members, X.shape[1], positions, self.n_outputs)
+        P = self._products(params, A, "W", "r").reshape(shape)
+        Q = scale = None
+        if e is not None:
+            Q = self._products(params, A, "Delta", "u").reshape(shape)
+            scale = self._delta_scale(params, e)
+        cache = LinearCache(A, P, Q, e, scale, X.shape)
         Z = self._combine(params, cache)
         return Z.reshape(*shape[:2], *self._output_shape(X)), cache
 
@@ -186,23 +191,22 @@ class DenseLayer:
         de : ndarray of shape (K, b, 2 s) or None
             Gradient by the embeddings.
         """
-        shape = (*dZ.shape[:2], -1, self.n_outputs)
-        dZ = dZ.reshape(shape)
+        dZ = dZ.reshape(*dZ.shape[:2], -1, self.n_outputs)
         summed = dZ[:, :, 0] if dZ.shape[2] == 1 else dZ.sum(axis=2)
-        dP = self._product_gradient(params, cache, dZ)
-        dP = dP.reshape(self.n_members, -1, dP.shape[-1])
-        moved = None if cache.e is None else self._moved(cache, dZ)
+        dP, dQ = self._product_gradients(params, cache, dZ)
+        moved = self._moved(cache, dZ)
         if grads is not None:
-            self._add_kernel_gradients(params, cache, dP, grads)
+            self._add_kernel_gradients(params, cache, dP, grads, "W", "r")
+            if dQ is not None:
+                self._add_kernel_gradients(params, cache, dQ, grads, "Delta", "u")
             self._add_column_gradients(cache, (dZ, summed, moved), grads)
-        dX = self._inputs(dP @ cache.E.swapaxes(1, 2), cache) if needs_input else None
-        if cache.e is None or moved is None:
-            return dX, None
-        de = np.empty_like(cache.e)
-        v = self._factor(params, "v")
-        np.multiply(moved, 1.0 if v is None else v[:, None], out=de[..., : shape[-1]])
-        np.multiply(summed, params["delta"][:, None], out=de[..., shape[-1] :])
-        return dX, de
+        dX = None
+        if needs_input:
+            dA = self._row_gradient(params, dP, "W", "r")
+            if dQ is not None:
+                dA += self._row_gradient(params, dQ, "Delta", "u")
+            dX = self._inputs(dA, cache)
+        return dX, self._embedding_gradient(params, cache, summed, moved)
 
     def penalty(
         self,
@@ -247,16 +251,22 @@ class DenseLayer:
         tied = {"u": "r", "v": "s"} if self.tie_factors else {}
         return values.get(tied.get(name, name))
 
-    def _kernels(self, params: Views) -> np.ndarray:
-        """Return E; the factors of the outputs are applied to P."""
-        W = params["W"]
-        s = self.n_outputs
-        width = 2 * s if self.tuned else s
-        stacked = np.empty((self.n_members, *W.shape[:2], width), W.dtype)
-        scale_rows(W, self._factor(params, "r"), out=stacked[..., :s])
-        if self.tuned:
-            scale_rows(params["Delta"], self._factor(params, "u"), out=stacked[..., s:])
-        return stacked.reshape(self.n_members, -1, width)
+    def _products(
+        self, params: Views, A: np.ndarray, kernel: str, row: str
+    ) -> np.ndarray:
+        """Return A (W o r_k) for all members, of shape (K, b p, s)."""
+        W = params[kernel]
+        r = self._factor(params, row)
+        flat = (-1, self.n_outputs)
+        if r is None:
+            return A @ W.reshape(flat)
+        products = np.empty((len(r), A.shape[1], self.n_outputs), A.dtype)
+        scaled = np.empty_like(W)
+        for k, r_k in enumerate(r):
+            np.multiply(W, r_k[:, None], out=scaled)
+            rows = A[k if len(A) > 1 else 0]
+            np.matmul(rows, scaled.reshape(flat), out=products[k])
+        return products
 
     def _delta_scale(self, params: Views, e: np.ndarray) -> np.ndarray:
         """Return v_k o e(lambda), of shape (K, b, s)."""
@@ -265,73 +275,82 @@ class DenseLayer:
         return e if v is None else e * v[:, None]
 
     def _combine(self, params: Views, cache: LinearCache) -> np.ndarray:
-        """Return the outputs Z, given the products P."""
-        n = self.n_outputs
+        """Return the outputs Z = P o s_k + Q o v_k o e + b_k + delta_k o e'."""
         s = self._factor(params, "s")
-        Z = cache.P[..., :n]
-        if s is not None:
-            Z = Z * s[:, None, None]
+        Z = cache.P if s is None else cache.P * s[:, None, None]
         bias = params["b"][:, None]
-        if cache.e is not None and cache.scale is not None:
-            moved = cache.P[..., n:] * cache.scale[:, :, None]
+        if cache.e is not None and cache.Q is not None and cache.scale is not None:
+            moved = cache.Q * cache.scale[:, :, None]
             moved += Z
             Z = moved
-            bias = bias + params["delta"][:, None] * cache.e[..., n:]
+            bias = bias + params["delta"][:, None] * cache.e[..., -self.n_outputs :]
         Z += bias[:, :, None]
         return Z
 
-    def _product_gradient(
+    def _product_gradients(
         self, params: Views, cache: LinearCache, dZ: np.ndarray
-    ) -> np.ndarray:
-        """Return the gradient by P: [dZ o s_k, dZ o v_k o e]."""
-        n = self.n_outputs
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the gradients by P and Q, as rows: (K, b p, s)."""
+        rows = (self.n_members, -1, self.n_outputs)
         s = self._factor(params, "s")
-        if s is None and cache.scale is None:
-            return dZ
-        dP = np.empty(cache.P.shape, dZ.dtype)
-        np.multiply(dZ, 1.0 if s is None else s[:, None, None], out=dP[..., :n])
-        if cache.scale is not None:
-            np.multiply(dZ, cache.scale[:, :, None], out=dP[..., n:])
-        return dP
+        dP = dZ if s is None else dZ * s[:, None, None]
+        if cache.scale is None:
+            return dP.reshape(rows), None
+        return dP.reshape(rows), (dZ * cache.scale[:, :, None]).reshape(rows)
 
-    def _moved(self, cache: LinearCache, dZ: np.ndarray) -> np.ndarray:
+    def _moved(self, cache: LinearCache, dZ: np.ndarray) -> np.ndarray | None:
         """Return the gradient by v_k o e, summed over the positions, (K, b, s)."""
-        P = cache.P[..., self.n_outputs :]
+        if cache.Q is None:
+            return None
         if dZ.shape[2] == 1:
-            return dZ[:, :, 0] * P[:, :, 0]
-        return np.einsum("kbps,kbps->kbs", dZ, P)
+            return dZ[:, :, 0] * cache.Q[:, :, 0]
+        return np.einsum("kbps,kbps->kbs", dZ, cache.Q)
 
-    def _add_kernel_gradients(
-        self, params: Views, cache: LinearCache, dP: np.ndarray, grads: Views
-    ) -> None:
-        n = self.n_outputs
-        A = cache.A.swapaxes(1, 2)
-        G = np.empty((A.shape[1], dP.shape[-1]), dP.dtype)
-        by_taps = G.reshape(*params["W"].shape[:2], -1)
-        for k in range(self.n_members):
-            np.matmul(A[k if len(A) > 1 else 0], dP[k], out=G)
-            self._add_member_gradients(params, grads, k, ("W", "r"), by_taps[..., :n])
-            if self.tuned:
-                names = ("Delta", "u")
-                self._add_member_gradients(params, grads, k, names, by_taps[..., n:])
-
-    def _add_member_gradients(
+    def _embedding_gradient(
         self,
         params: Views,
+        cache: LinearCache,
+        summed: np.ndarray,
+        moved: np.ndarray | None,
+    ) -> np.ndarray | None:
+        if cache.e is None or moved is None:
+            return None
+        de = np.empty_like(cache.e)
+        n = self.n_outputs
+        v = self._factor(params, "v")
+        np.multiply(moved, 1.0 if v is None else v[:, None], out=de[..., :n])
+        np.multiply(summed, params["delta"][:, None], out=de[..., n:])
+        return de
+
+    def _add_kernel_gradients(
+        self,
+        params: Views,
+        cache: LinearCache,
+        dP: np.ndarray,
         grads: Views,
-        k: int,
-        names: tuple[str, str],
-        G_k: np.ndarray,
+        kernel: str,
+        row: str,
     ) -> None:
-        kernel, row = names
+        """Add the gradients of one kernel and its row factors, member by member."""
+        W, dW = params[kernel], grads[kernel]
         r, dr = self._factor(params, row), self._factor(grads, row)
-        add_row_gradients(
-            params[kernel],
-            None if r is None else r[k],
-            G_k,
-            dW=grads[kernel],
-            dr_k=None if dr is None else dr[k],
-        )
+        A = cache.A.swapaxes(1, 2)
+        G = np.empty((A.shape[1], self.n_outputs), dP.dtype)
+        for k, dP_k in enumerate(dP):
+            np.matmul(A[k if len(A) > 1 else 0], dP_k, out=G)
+            pair = (None, None) if r is None or dr is None else (r[k], dr[k])
+            add_row_gradients(W, pair[0], G.reshape(W.shape), dW=dW, dr_k=pair[1])
+
+    def _row_gradient(
+        self, params: Views, dP: np.ndarray, kernel: str, row: str
+    ) -> np.ndarray:
+        """Return the gradient by A through one kernel: (dP W^T) o r_k."""
+        W = params[kernel]
+        dA = dP @ W.reshape(-1, self.n_outputs).T
+        r = self._factor(params, row)
+        if r is not None:
+            dA *= np.tile(r, W.shape[0])[:, None]
+        return dA
 
     def _add_column_gradients(
         self,
@@ -345,7 +364,7 @@ class DenseLayer:
         grads["b"] += summed.sum(axis=1)
         ds, dv = self._factor(grads, "s"), self._factor(grads, "v")
         if ds is not None:
-            ds += np.einsum("kbps,kbps->ks", dZ, cache.P[..., :n])
+            ds += np.einsum("kbps,kbps->ks", dZ, cache.P)
         if cache.e is not None and moved is not None:
             grads["delta"] += np.einsum("kbs,kbs->ks", summed, cache.e[..., -n:])
             if dv is not None:

@@ -6,8 +6,8 @@ Notation
 K, b, r, s, h  members, examples, inputs, outputs, rank
 G, H           low-rank matrices, (r, h) and (s, h)
 e              embeddings [e | e'] of kernel and bias, (K, b, h + s)
-E              [W o r_k | G], (K, r, s + h)
-Y              X G, (K, b, h)
+P              X (W o r_k), (K, b, s)
+Y              X G, (K or 1, b, h), kept as the Q of `LinearCache`
 
     W_k(lam) = W o (r_k s_k^T) + (G o e(lam)^T) H^T
     b_k(lam) = b_k + delta_k o e'(lam)
@@ -27,7 +27,6 @@ from accsmbo.ensembles._layers._penalty import (
     kernel_columns,
     visible_factors,
 )
-from accsmbo.ensembles._layers._rank_one import scale_rows
 from accsmbo.ensembles._layers._regularizer import (
     embedding_gradient,
     penalty_value,
@@ -116,15 +115,13 @@ class LowRankDenseLayer(DenseLayer):
         """
         if e is None:
             raise ValueError("e must be given: a low-rank layer is always tuned.")
-        s, h = self.n_outputs, self.rank
-        E = np.empty((self.n_members, self.n_inputs, s + h), params["W"].dtype)
-        scale_rows(params["W"], self._factor(params, "r"), out=E[:, None, :, :s])
-        E[..., s:] = params["G"]
-        P = X @ E
-        Z = (P[..., s:] * e[..., :h]) @ params["H"].T
-        Z += P[..., :s] * self._columns(params)
+        h = self.rank
+        P = self._products(params, X, "W", "r")
+        Y = X @ params["G"]
+        Z = (Y * e[..., :h]) @ params["H"].T
+        Z += P * self._columns(params)
         Z += params["b"][:, None] + params["delta"][:, None] * e[..., h:]
-        return Z, LinearCache(X, E, P, e, None, X.shape)
+        return Z, LinearCache(X, P, Y, e, None, X.shape)
 
     def backward(
         self,
@@ -139,24 +136,26 @@ class LowRankDenseLayer(DenseLayer):
 
         Parameters, returns and shapes are those of `DenseLayer.backward`.
         """
-        assert cache.e is not None
-        s, h = self.n_outputs, self.rank
-        e, Y = cache.e[..., :h], cache.P[..., s:]
+        if cache.e is None or cache.Q is None:
+            raise ValueError("cache must come from the forward pass of this layer.")
+        h = self.rank
+        e, Y = cache.e[..., :h], cache.Q
         dYe = dZ @ params["H"]
-        dP = np.concatenate([dZ * self._columns(params), dYe * e], axis=-1)
+        dP, dY = dZ * self._columns(params), dYe * e
         de = np.concatenate([dYe * Y, dZ * params["delta"][:, None]], axis=-1)
         if grads is not None:
-            G = cache.A.swapaxes(1, 2) @ dP
-            for k, base in enumerate(G[:, None, :, :s]):
-                self._add_member_gradients(params, grads, k, ("W", "r"), base)
+            self._add_kernel_gradients(params, cache, dP, grads, "W", "r")
             ds = self._factor(grads, "s")
             if ds is not None:
-                ds += (dZ * cache.P[..., :s]).sum(axis=1)
-            grads["G"] += G[..., s:].sum(axis=0)
+                ds += (dZ * cache.P).sum(axis=1)
+            grads["G"] += (cache.A.swapaxes(1, 2) @ dY).sum(axis=0)
             grads["H"] += (dZ.swapaxes(1, 2) @ (Y * e)).sum(axis=0)
             grads["b"] += dZ.sum(axis=1)
             grads["delta"] += (dZ * cache.e[..., h:]).sum(axis=1)
-        dX = self._inputs(dP @ cache.E.swapaxes(1, 2), cache) if needs_input else None
+        dX = None
+        if needs_input:
+            dA = self._row_gradient(params, dP, "W", "r") + dY @ params["G"].T
+            dX = self._inputs(dA, cache)
         return dX, de
 
     def _columns(self, params: Views) -> np.ndarray | float:

@@ -1,37 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels of the members of a batch ensemble and the gradients of their row factors.
+"""Gradients of a shared kernel and of one member's row factors.
 
 Notation
 --------
-K, t, r, s   members, taps (1 for a dense layer, l l for a convolution), inputs, outputs
-W            shared kernel, (t, r, s)
-r_k          row factors of member k, an array of shape (K, r)
-G_k          gradient by r_k o W
+t, r, s   taps (1 for a dense layer, l l for a convolution), inputs, outputs
+W         shared kernel, (t, r, s)
+r_k       row factors of member k, (r,)
+G_k       gradient by W o r_k
 
 The column factors s_k of equation (2) scale the outputs, which are smaller than the
 kernels: [X (W o r_k)] o s_k^T. Theirs is a gradient of the layer.
 """
 
 import numpy as np
-
-
-def scale_rows(W: np.ndarray, r: np.ndarray | None, out: np.ndarray) -> None:
-    """Write the kernels W o r_k of all members.
-
-    Parameters
-    ----------
-    W : ndarray of shape (t, r, s)
-        Shared kernel.
-    r : ndarray of shape (K, r) or None
-        Row factors; None means that all are one.
-    out : ndarray of shape (K, t, r, s)
-        Filled with the result.
-    """
-    if r is None:
-        out[...] = W
-        return
-    for target, r_k in zip(out, r, strict=True):
-        np.multiply(W, r_k[:, None], out=target)
 
 
 def add_row_gradients(
