@@ -47,9 +47,7 @@ def test_equal_strengths_are_logistic_regression(n_classes):
     )
     expected = theirs.fit(X, y).predict_proba(X)
     np.testing.assert_allclose(ours.fit(X, y).predict_proba(X), expected, atol=1e-7)
-    np.testing.assert_allclose(
-        np.exp(ours.predict_log_proba(X)), expected, atol=1e-7
-    )
+    np.testing.assert_allclose(np.exp(ours.predict_log_proba(X)), expected, atol=1e-7)
 
 
 def test_group_ridge_is_ridge_on_scaled_features(regression):
