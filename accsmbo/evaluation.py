@@ -167,6 +167,53 @@ class CrossValidationObjective:
             )
         return record
 
+    def failed_fold(
+        self, trial: Trial, index: int, error: str, seconds: float
+    ) -> dict[str, Any]:
+        """Return the record of a fold that was not finished: its worker was lost.
+
+        Parameters
+        ----------
+        trial : Trial
+            What was evaluated.
+        index : int
+            Index into ``splits``.
+        error : str
+            Why there is no result.
+        seconds : float
+            How long the trial ran.
+
+        Returns
+        -------
+        dict
+            As from :meth:`fold`, with ``error_score`` for every score.
+
+        Raises
+        ------
+        RuntimeError
+            With ``error_score="raise"``.
+        """
+        if self.error_score == "raise":
+            raise RuntimeError(f"{error} The parameters were {trial.params!r}.")
+        names = getattr(self.scorer, "_scorers", None)
+        scores = (
+            self.error_score
+            if names is None
+            else dict.fromkeys(names, self.error_score)
+        )
+        record: dict[str, Any] = {
+            "test_scores": scores,
+            "fit_error": error,
+            "fit_time": seconds,
+            "score_time": 0.0,
+            "n_test_samples": len(self.splits[index][1]),
+        }
+        if self.return_train_score:
+            record["train_scores"] = scores
+        if self.keep_predictions:
+            record["predictions"] = None
+        return record
+
     def combine(
         self, folds: Sequence[dict[str, Any]], start: float, end: float
     ) -> Evaluation:

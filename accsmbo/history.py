@@ -4,7 +4,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evaluation", "History", "Trial"]
+__all__ = ["Evaluation", "History", "Span", "Trial"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,22 @@ class Trial:
     fidelity: float | None = None
 
 
+class Span(NamedTuple):
+    """When a worker ran one fold.
+
+    Attributes
+    ----------
+    worker : int
+        Number of the worker, from 0.
+    start, end : float
+        Seconds since the epoch.
+    """
+
+    worker: int
+    start: float
+    end: float
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """What one trial gave.
@@ -68,6 +84,8 @@ class Evaluation:
         Estimated error of ``value`` from an inexact inner solve.
     warm_start : object
         State that a later, neighbouring trial may start from.
+    spans : tuple of Span
+        Who ran the finished folds and when, in order of finishing.
     """
 
     value: float | None = None
@@ -79,6 +97,7 @@ class Evaluation:
     end_time: float | None = None
     error_estimate: float | None = None
     warm_start: Any = field(default=None, repr=False)
+    spans: tuple[Span, ...] = field(default=(), repr=False)
 
     @property
     def failed(self) -> bool:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """minimize(): a black box without an estimator."""
 
+import math
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,10 @@ from sklearn.base import clone
 from accsmbo._validation import check_integer
 from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution._plan import plan
-from accsmbo.execution._runner import StopReason, run
+from accsmbo.execution._runner import run
+from accsmbo.execution._scheduler import Scheduler
+from accsmbo.execution._stop_reason import StopReason
+from accsmbo.execution._study import as_storage, open_journal, study_seed
 from accsmbo.history import Evaluation, History, Trial
 from accsmbo.optimizers import SMBO, Optimizer
 from accsmbo.space import Space
@@ -35,17 +39,27 @@ class _FunctionObjective:
         callback: Mapping[str, Any] | None = None,
     ) -> tuple[Any, str | None]:
         try:
-            return self.func(dict(trial.params)), None
+            answer = self.func(dict(trial.params))
+            value, gradient = answer if isinstance(answer, tuple) else (answer, None)
+            value = float(value)
         except Exception:
             return None, traceback.format_exc()
+        if not math.isfinite(value):
+            return None, f"the value is not finite: {value!r}"
+        return (value, gradient), None
+
+    def failed_fold(
+        self, trial: Trial, index: int, error: str, seconds: float
+    ) -> tuple[Any, str | None]:
+        return None, error
 
     def combine(
         self, folds: Sequence[tuple[Any, str | None]], start: float, end: float
     ) -> Evaluation:
         answer, error = folds[0]
-        value, gradient = answer if isinstance(answer, tuple) else (answer, None)
+        value, gradient = answer or (None, None)
         return Evaluation(
-            value=None if value is None else float(value),
+            value=value,
             gradient=gradient,
             error=error,
             start_time=start,
@@ -60,7 +74,14 @@ def minimize(
     optimizer: Optimizer | None = None,
     n_trials: int = 50,
     timeout: float | None = None,
+    trial_timeout: float | None = None,
+    memory_limit: int | None = None,
     n_jobs: int | None = None,
+    executor: Any = None,
+    scheduler: Scheduler | None = None,
+    max_retries: int = 1,
+    deterministic: bool = False,
+    storage: Any = None,
     random_state: Any = None,
 ) -> History:
     """Minimise a function of named parameters.
@@ -79,9 +100,27 @@ def minimize(
     n_trials : int, default=50
         Largest number of calls; a finite space that fits in is evaluated whole.
     timeout : float or None, default=None
-        Seconds; no call starts later.
+        Seconds for all calls. Worker processes are ended then; otherwise no call
+        starts later.
+    trial_timeout : float or None, default=None
+        Seconds for each call, in worker processes; a call that takes longer is ended
+        and has failed.
+    memory_limit : int or None, default=None
+        Bytes that a call may allocate, in worker processes (Linux).
     n_jobs : int or None, default=None
-        Number of parallel calls, through joblib.
+        Number of parallel calls, as in joblib; more than one run in worker processes.
+    executor : int, object with ``submit`` or None, default=None
+        Where to call in place of ``n_jobs``: a number of worker processes, a
+        ``concurrent.futures`` executor, a Dask client, ...
+    scheduler : Scheduler or None, default=None
+        Which proposal a free worker gets; None: the newest one.
+        :class:`~accsmbo.execution.TwoStacks` is the other kind.
+    max_retries : int, default=1
+        How often a call is tried again after its worker died.
+    deterministic : bool, default=False
+        Make the history independent of timing, see :func:`~accsmbo.execution.run`.
+    storage : str, path-like, JournalStorage or None, default=None
+        Journal to write to; one of the same study is resumed.
     random_state : int, RandomState, Generator or None, default=None
         Seed; None: that of ``optimizer``.
 
@@ -95,12 +134,14 @@ def minimize(
     TypeError
         If ``func`` cannot be called.
     ValueError
-        If ``n_trials`` < 1, or the space is invalid, or every call failed.
+        If ``n_trials`` < 1, or the space is invalid, or every call failed, or the
+        workers cannot keep a limit, or the journal holds another study.
 
     Warns
     -----
     SearchInterruptedWarning
-        If it was interrupted from the keyboard.
+        If it was interrupted from the keyboard, or ended early for want of workers or
+        of disk space.
 
     Examples
     --------
@@ -118,16 +159,32 @@ def minimize(
     check_integer("n_trials", n_trials, minimum=1)
     optimizer = SMBO() if optimizer is None else clone(optimizer)
     seed = optimizer.random_state if random_state is None else random_state
+    study = None if storage is None else as_storage(storage)
+    if study is not None:
+        seed = study_seed(study, seed)
     optimizer.set_params(space=Space(space), random_state=seed)
     optimizer, n_trials = plan(optimizer, n_trials, "n_trials")
-    reason = run(
-        optimizer,
-        _FunctionObjective(func),
-        n_trials=n_trials,
-        timeout=timeout,
-        n_jobs=n_jobs,
-    )
+    with open_journal(study, optimizer, {"func": _name_of(func)}) as journal:
+        reason = run(
+            optimizer,
+            _FunctionObjective(func),
+            n_trials=n_trials,
+            timeout=timeout,
+            n_jobs=n_jobs,
+            executor=executor,
+            trial_timeout=trial_timeout,
+            memory_limit=memory_limit,
+            max_retries=max_retries,
+            deterministic=deterministic,
+            scheduler=scheduler,
+            journal=journal,
+        )
     return _checked(optimizer.history, reason, n_trials)
+
+
+def _name_of(func: Any) -> str:
+    kind = func if hasattr(func, "__qualname__") else type(func)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _checked(history: History, reason: StopReason, n_trials: int) -> History:

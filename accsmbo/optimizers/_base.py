@@ -49,9 +49,12 @@ class Optimizer(BaseEstimator):
     ----------
     adaptive : bool
         Whether what is told changes what is asked.
+    sequential : bool
+        Whether to ask no more trials at once than all workers can be busy with.
     """
 
     adaptive: bool = True
+    sequential: bool = False
 
     def __init__(
         self,
@@ -205,7 +208,7 @@ class Optimizer(BaseEstimator):
             A trial of the same space.
         """
         self._start()
-        self._n_asked = max(self._n_asked, trial.number + 1)
+        self._n_asked: int = max(self._n_asked, trial.number + 1)
         self._seen[trial.subspace].add(trial.unit.tobytes())
         self._pending[trial.number] = trial
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """BaseOptimizerSearchCV: scikit-learn's search interface around our own loop."""
 
+import copy
 import time
 import warnings
 from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
+from os import PathLike
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -15,6 +17,7 @@ from sklearn.utils import indexable
 from accsmbo._predictions import PredictionStore
 from accsmbo._sklearn_private import (
     BaseSearchCV,
+    HasMethods,
     Interval,
     MultimetricScorer,
     SearchCallbacks,
@@ -30,6 +33,8 @@ from accsmbo.execution import StopReason, run
 from accsmbo.history import History
 from accsmbo.search._names import check_names
 from accsmbo.search._progress import Progress
+from accsmbo.search._study import search_journal, seeded
+from accsmbo.storage import JournalStorage
 
 __all__ = ["BaseOptimizerSearchCV"]
 
@@ -50,6 +55,16 @@ class BaseOptimizerSearchCV(BaseSearchCV):
     _parameter_constraints: dict = {
         **BaseSearchCV._parameter_constraints,
         "timeout": [Interval(Real, 0, None, closed="neither"), None],
+        "trial_timeout": [Interval(Real, 0, None, closed="neither"), None],
+        "memory_limit": [Interval(Integral, 1, None, closed="left"), None],
+        "executor": [
+            HasMethods("submit"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
+        "storage": [str, PathLike, JournalStorage, None],
+        "deterministic": ["boolean"],
+        "max_retries": [Interval(Integral, 0, None, closed="left")],
         "on_interrupt": [StrOptions({"stop", "raise"})],
         "keep_predictions": ["boolean"],
         "callbacks": [callable, list, tuple, None],
@@ -71,6 +86,12 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         error_score=np.nan,
         return_train_score=False,
         timeout=None,
+        trial_timeout=None,
+        memory_limit=None,
+        executor=None,
+        storage=None,
+        deterministic=False,
+        max_retries=1,
         on_interrupt="stop",
         keep_predictions=False,
         callbacks=None,
@@ -88,6 +109,12 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         )
         self.random_state = random_state
         self.timeout = timeout
+        self.trial_timeout = trial_timeout
+        self.memory_limit = memory_limit
+        self.executor = executor
+        self.storage = storage
+        self.deterministic = deterministic
+        self.max_retries = max_retries
         self.on_interrupt = on_interrupt
         self.keep_predictions = keep_predictions
         self.callbacks = callbacks
@@ -95,6 +122,14 @@ class BaseOptimizerSearchCV(BaseSearchCV):
     def _make_optimizer(self):
         """Return an optimizer that has not started, and the budget in candidates."""
         raise NotImplementedError
+
+    def _seeded(self, optimizer):
+        """Give an optimizer the seed of the study, where that is kept on disk."""
+        return seeded(optimizer, self.storage)
+
+    def _make_scheduler(self, optimizer):
+        """Return what decides which proposal a free worker gets; None: the newest."""
+        return None
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
@@ -118,7 +153,12 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         Raises
         ------
         ValueError
-            If an argument or the space is invalid, or every candidate failed.
+            If an argument or the space is invalid, or every candidate failed, or the
+            workers cannot keep a limit, or ``storage`` holds another study.
+        RuntimeError
+            If another run has the journal open.
+        Exception
+            What a callback raised, once the results are set and the best is refitted.
         KeyboardInterrupt
             If interrupted before one candidate was finished, or at all with
             ``on_interrupt="raise"``.
@@ -134,15 +174,21 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         check_names(self.estimator, optimizer.space)
         objective = self._make_objective(X, y, scorers, routed)
         store = PredictionStore.of(objective) if self.keep_predictions else None
-        reason = self._run(optimizer, objective, n_trials, callbacks, store)
+        with search_journal(self, objective, optimizer) as journal:
+            reason, callback_error = self._run(
+                optimizer, objective, n_trials, callbacks, store, journal
+            )
         self._store_results(optimizer, scorers, refit_metric, reason, n_trials)
         if store is not None:
+            store.update(optimizer.history)
             self.predictions_ = store.result()
         interrupted = reason is StopReason.INTERRUPTED
         self._interrupted = bool(interrupted and self.refit)
         if self.refit and not interrupted:
             self._refit_best(X, y, routed.estimator.fit, callbacks)
         callbacks.end()
+        if callback_error is not None:
+            raise callback_error
         if interrupted and self.on_interrupt == "raise":
             raise KeyboardInterrupt
         return self
@@ -199,6 +245,20 @@ class BaseOptimizerSearchCV(BaseSearchCV):
             # Delegated methods: scikit-learn says why only in the cause.
             raise AttributeError(f"{error}. {error.__cause__}") from error.__cause__
 
+    def __getstate__(self):
+        state = super().__getstate__()
+        if hasattr(self.executor, "submit"):
+            # An executor lives in its process.
+            state = {**state, "executor": None}
+        return state
+
+    def __sklearn_clone__(self):
+        # The twin uses the same executor, which cannot be copied.
+        bare = copy.copy(self)
+        twin = BaseSearchCV.__sklearn_clone__(bare)
+        twin.executor = self.executor
+        return twin
+
     def _forget_last_fit(self):
         for name in [n for n in vars(self) if n.endswith("_") and n[0] != "_"]:
             delattr(self, name)
@@ -245,8 +305,9 @@ class BaseOptimizerSearchCV(BaseSearchCV):
             keep_predictions=self.keep_predictions,
         )
 
-    def _run(self, optimizer, objective, n_trials, callbacks, store):
+    def _run(self, optimizer, objective, n_trials, callbacks, store, journal):
         given = [self.callbacks] if callable(self.callbacks) else self.callbacks or []
+        error = None
         callbacks.begin_search(n_trials * objective.n_folds)
         with Progress(self.verbose, n_trials, objective.n_folds) as progress:
 
@@ -254,7 +315,12 @@ class BaseOptimizerSearchCV(BaseSearchCV):
                 progress.update(history)
                 if store is not None:
                     store.update(history)
-                answers = [callback(history) for callback in given]
+                try:
+                    answers = [callback(history) for callback in given]
+                except Exception as raised:
+                    nonlocal error
+                    error = raised
+                    return True
                 return any(answers)
 
             reason = run(
@@ -263,12 +329,18 @@ class BaseOptimizerSearchCV(BaseSearchCV):
                 n_trials=n_trials,
                 timeout=self.timeout,
                 n_jobs=self.n_jobs,
-                pre_dispatch=self.pre_dispatch,
+                executor=self.executor,
+                trial_timeout=self.trial_timeout,
+                memory_limit=self.memory_limit,
+                max_retries=self.max_retries,
+                deterministic=self.deterministic,
+                scheduler=self._make_scheduler(optimizer),
+                journal=journal,
                 callback=after_trial,
                 fold_callback=callbacks.evaluation,
             )
         callbacks.end_search()
-        return reason
+        return reason, error
 
     def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
         history = optimizer.history
@@ -312,6 +384,11 @@ class BaseOptimizerSearchCV(BaseSearchCV):
     def _raise_nothing_finished(self, reason):
         if reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
+        if reason is not StopReason.TIMEOUT:
+            raise RuntimeError(
+                f"no candidate was evaluated, because {reason.value}. The warning "
+                "before says more."
+            )
         raise ValueError(
             f"timeout must leave time for at least one candidate, got {self.timeout!r} "
             "seconds, which ended before the first was evaluated on all "

@@ -42,6 +42,12 @@ class DistributionSearchCV(BaseOptimizerSearchCV):
         error_score=np.nan,
         return_train_score=False,
         timeout=None,
+        trial_timeout=None,
+        memory_limit=None,
+        executor=None,
+        storage=None,
+        deterministic=False,
+        max_retries=1,
         on_interrupt="stop",
         keep_predictions=False,
         callbacks=None,
@@ -58,6 +64,12 @@ class DistributionSearchCV(BaseOptimizerSearchCV):
             error_score=error_score,
             return_train_score=return_train_score,
             timeout=timeout,
+            trial_timeout=trial_timeout,
+            memory_limit=memory_limit,
+            executor=executor,
+            storage=storage,
+            deterministic=deterministic,
+            max_retries=max_retries,
             on_interrupt=on_interrupt,
             keep_predictions=keep_predictions,
             callbacks=callbacks,
@@ -73,6 +85,5 @@ class DistributionSearchCV(BaseOptimizerSearchCV):
         if space is None:
             space = default_space(self.estimator)
         space = Space(space, allow_empty=True)
-        return plan(
-            self._new_optimizer().set_params(space=space), self.n_iter, "n_iter"
-        )
+        optimizer = self._seeded(self._new_optimizer().set_params(space=space))
+        return plan(optimizer, self.n_iter, "n_iter")

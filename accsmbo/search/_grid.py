@@ -32,7 +32,8 @@ class GridSearchCV(BaseOptimizerSearchCV):
         As in scikit-learn. Where several metrics are computed, ``refit`` names the one
         that is optimised; if it does not name one, the first is.
     n_jobs : int or None, default=None
-        Workers for folds and candidates, through joblib; -1 uses all cores.
+        Workers for folds and candidates: processes of the search's own, or threads or
+        a cluster as an active joblib context says. None: 1; -1: all cores.
     refit : bool, str or callable, default=True
         As in scikit-learn. A callable selects among the results only.
     cv : int, cross-validation generator or iterable, default=None
@@ -41,7 +42,8 @@ class GridSearchCV(BaseOptimizerSearchCV):
         0: silent; 1: a line at the start, and a progress bar in a terminal; more: a
         line for each fold.
     pre_dispatch : int or str, default="2*n_jobs"
-        As in joblib.
+        Without effect, kept for scikit-learn's signature: work is handed out when a
+        worker is free.
     random_state : int, RandomState instance or None, default=None
         Seed of the trials; the grid does not depend on it.
     error_score : "raise" or numeric, default=np.nan
@@ -50,7 +52,26 @@ class GridSearchCV(BaseOptimizerSearchCV):
     return_train_score : bool, default=False
         Whether ``cv_results_`` includes training scores.
     timeout : float or None, default=None
-        Seconds for the whole search; no fold starts later. The refit follows.
+        Seconds for the whole search. Worker processes are ended then; otherwise no fold
+        starts later. The refit follows.
+    trial_timeout : float or None, default=None
+        Seconds for each candidate. One that takes longer is ended and counts as failed;
+        it runs in a worker process, also with one job.
+    memory_limit : int or None, default=None
+        Bytes that a fold may allocate above what its worker process held (Linux);
+        beyond, its fit fails.
+    executor : int, object with ``submit`` or None, default=None
+        Where to run in place of ``n_jobs``: a number of worker processes, a
+        ``concurrent.futures`` executor, a Dask client, ...
+    storage : str, path-like, JournalStorage or None, default=None
+        Journal to which every candidate is written when it is known. One of the same
+        study (data, splits, estimator, space, seed) is resumed, also with a larger
+        budget.
+    deterministic : bool, default=False
+        Make the candidates independent of timing also with several workers: results
+        are used in the order of asking, at the cost of waiting for the slowest.
+    max_retries : int, default=1
+        How often a candidate is tried again after its worker died; then it has failed.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
@@ -135,6 +156,12 @@ class GridSearchCV(BaseOptimizerSearchCV):
         error_score=np.nan,
         return_train_score=False,
         timeout=None,
+        trial_timeout=None,
+        memory_limit=None,
+        executor=None,
+        storage=None,
+        deterministic=False,
+        max_retries=1,
         on_interrupt="stop",
         keep_predictions=False,
         callbacks=None,
@@ -151,6 +178,12 @@ class GridSearchCV(BaseOptimizerSearchCV):
             error_score=error_score,
             return_train_score=return_train_score,
             timeout=timeout,
+            trial_timeout=trial_timeout,
+            memory_limit=memory_limit,
+            executor=executor,
+            storage=storage,
+            deterministic=deterministic,
+            max_retries=max_retries,
             on_interrupt=on_interrupt,
             keep_predictions=keep_predictions,
             callbacks=callbacks,
@@ -159,9 +192,11 @@ class GridSearchCV(BaseOptimizerSearchCV):
         self.resolution = resolution
 
     def _make_optimizer(self):
-        optimizer = GridSearch(
-            Space(self.param_grid, allow_empty=True),
-            resolution=self.resolution,
-            random_state=self.random_state,
+        optimizer = self._seeded(
+            GridSearch(
+                Space(self.param_grid, allow_empty=True),
+                resolution=self.resolution,
+                random_state=self.random_state,
+            )
         )
         return optimizer, optimizer.n_points()

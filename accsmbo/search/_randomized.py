@@ -27,7 +27,8 @@ class RandomizedSearchCV(DistributionSearchCV):
         As in scikit-learn. Where several metrics are computed, ``refit`` names the one
         that is optimised; if it does not name one, the first is.
     n_jobs : int or None, default=None
-        Workers for folds and candidates, through joblib; -1 uses all cores.
+        Workers for folds and candidates: processes of the search's own, or threads or
+        a cluster as an active joblib context says. None: 1; -1: all cores.
     refit : bool, str or callable, default=True
         As in scikit-learn. A callable selects among the results only.
     cv : int, cross-validation generator or iterable, default=None
@@ -36,7 +37,8 @@ class RandomizedSearchCV(DistributionSearchCV):
         0: silent; 1: a line at the start, and a progress bar in a terminal; more: a
         line for each fold.
     pre_dispatch : int or str, default="2*n_jobs"
-        As in joblib.
+        Without effect, kept for scikit-learn's signature: work is handed out when a
+        worker is free.
     random_state : int, RandomState instance or None, default=None
         Seed of the candidates; 0 is a seed.
     error_score : "raise" or numeric, default=np.nan
@@ -45,7 +47,26 @@ class RandomizedSearchCV(DistributionSearchCV):
     return_train_score : bool, default=False
         Whether ``cv_results_`` includes training scores.
     timeout : float or None, default=None
-        Seconds for the whole search; no fold starts later. The refit follows.
+        Seconds for the whole search. Worker processes are ended then; otherwise no fold
+        starts later. The refit follows.
+    trial_timeout : float or None, default=None
+        Seconds for each candidate. One that takes longer is ended and counts as failed;
+        it runs in a worker process, also with one job.
+    memory_limit : int or None, default=None
+        Bytes that a fold may allocate above what its worker process held (Linux);
+        beyond, its fit fails.
+    executor : int, object with ``submit`` or None, default=None
+        Where to run in place of ``n_jobs``: a number of worker processes, a
+        ``concurrent.futures`` executor, a Dask client, ...
+    storage : str, path-like, JournalStorage or None, default=None
+        Journal to which every candidate is written when it is known. One of the same
+        study (data, splits, estimator, space, seed) is resumed, also with a larger
+        budget.
+    deterministic : bool, default=False
+        Make the candidates independent of timing also with several workers: results
+        are used in the order of asking, at the cost of waiting for the slowest.
+    max_retries : int, default=1
+        How often a candidate is tried again after its worker died; then it has failed.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.

@@ -74,7 +74,9 @@ def test_history_and_results_hold_the_same_candidates(cls):
 @pytest.mark.parametrize("cls", SEARCHES)
 def test_folds_in_parallel_change_nothing(cls):
     serial, parallel = (
-        cls(SVC(), SPACE, n_iter=5, cv=3, random_state=0, n_jobs=n).fit(X, y)
+        cls(
+            SVC(), SPACE, n_iter=5, cv=3, random_state=0, n_jobs=n, deterministic=True
+        ).fit(X, y)
         for n in (None, 2)
     )
     assert serial.cv_results_["params"] == parallel.cv_results_["params"]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The journal of a search: its seed, and what must be equal to resume it."""
+
+from accsmbo.execution import (
+    as_storage,
+    estimator_fingerprint,
+    fingerprint,
+    open_journal,
+    study_seed,
+)
+
+__all__ = ["search_journal", "seeded"]
+
+
+def seeded(optimizer, storage):
+    """Give an optimizer the seed of the study, where that is kept on disk.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Not started.
+    storage : str, path-like, JournalStorage or None
+        None changes nothing.
+
+    Returns
+    -------
+    Optimizer
+        The same object.
+    """
+    if storage is None:
+        return optimizer
+    seed = study_seed(as_storage(storage), optimizer.random_state)
+    return optimizer.set_params(random_state=seed)
+
+
+def search_journal(search, objective, optimizer):
+    """Open the journal of a search.
+
+    Parameters
+    ----------
+    search : BaseOptimizerSearchCV
+        Its ``storage`` may be None.
+    objective : CrossValidationObjective
+        What is evaluated.
+    optimizer : Optimizer
+        With the space and the seed of the study.
+
+    Returns
+    -------
+    context manager
+        Gives the locked journal, or None.
+    """
+    if search.storage is None:
+        return open_journal(None, optimizer, {})
+    params = [dict(objective.fit_params or {}), dict(objective.score_params or {})]
+    prints = {
+        "X": fingerprint(objective.X),
+        "y": fingerprint(objective.y),
+        "fit_params": fingerprint(params),
+        "splits": fingerprint(objective.splits),
+        "scoring": fingerprint([search.scoring, objective.metric]),
+        "estimator": estimator_fingerprint(search.estimator, optimizer.space.names),
+        "error_score": fingerprint(search.error_score),
+        "return_train_score": fingerprint(bool(search.return_train_score)),
+        "keep_predictions": fingerprint(bool(search.keep_predictions)),
+    }
+    return open_journal(as_storage(search.storage), optimizer, prints)

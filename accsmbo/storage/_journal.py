@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JournalStorage: append-only JSON lines, flushed and synced; reading runs no code.
+
+The first line is the header: format version, fingerprint, space, seed. Then come
+``asked`` records (a trial that was handed out) and ``told`` records (its evaluation),
+in the order in which the optimizer saw them.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from accsmbo.history import Evaluation, History, Trial
+from accsmbo.space import Space
+from accsmbo.storage._lock import lock
+from accsmbo.storage._records import (
+    decode_evaluation,
+    decode_space,
+    decode_trial,
+    encode_evaluation,
+    encode_space,
+    encode_trial,
+)
+
+__all__ = ["FORMAT_VERSION", "Journal", "JournalStorage"]
+
+# Raised whenever an older accsmbo could misread a new journal.
+FORMAT_VERSION = 1
+MAGIC = "accsmbo_journal"
+
+
+class JournalStorage:
+    """A study on disk, one JSON record a line.
+
+    A search or :func:`~accsmbo.minimize` that is given the path of a journal writes
+    every trial to it as soon as it is known, and resumes a journal of the same study.
+    A journal holds data only: reading one runs no code.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; it need not exist yet.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from accsmbo import Real, minimize
+    >>> from accsmbo.storage import JournalStorage
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
+    >>> _ = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=3,
+    ...              random_state=0, storage=path)
+    >>> len(JournalStorage(path).load())
+    3
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"JournalStorage({str(self.path)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, JournalStorage) and Path(self.path) == Path(other.path)
+
+    def __hash__(self) -> int:
+        return hash(Path(self.path))
+
+    def load(self, space: Any = None) -> History:
+        """Return the finished trials.
+
+        Parameters
+        ----------
+        space : Space, dict or list of dict, default=None
+            The space of the study; None: as the journal describes it. Choices that are
+            neither JSON kinds nor tuples are then :class:`~accsmbo.storage.Opaque`, and
+            ``history.space`` is None where a distribution is known by its text alone.
+
+        Returns
+        -------
+        History
+            In the order of telling. A torn last line is left out.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it is not a journal, is damaged before its last line, or was written by
+            a newer format.
+        """
+        records, _ = _read(Path(self.path))
+        header = _checked_header(records, Path(self.path))
+        given = None if space is None else Space(space, allow_empty=True)
+        history = History(decode_space(header["space"]) if given is None else given)
+        for kind, trial, evaluation in _events(records[1:], given, header["space"]):
+            if kind == "told" and evaluation is not None:
+                history.append(trial, evaluation)
+        return history
+
+    def seed(self) -> int | None:
+        """Return the seed of the study, or None where there is no journal yet.
+
+        Returns
+        -------
+        int or None
+            The integer that stands for the ``random_state`` of the first run.
+        """
+        path = Path(self.path)
+        if not path.exists():
+            return None
+        records, _ = _read(path)
+        return int(_checked_header(records, path)["seed"]) if records else None
+
+    def open(
+        self, space: Space, fingerprint: Mapping[str, str], *, seed: int
+    ) -> "Journal":
+        """Lock the journal for one run; start it, or check that it is the same study.
+
+        Parameters
+        ----------
+        space : Space
+            What is searched.
+        fingerprint : mapping of str to str
+            Digest of everything that must be equal to resume, by its name.
+        seed : int
+            Seed of the study.
+
+        Returns
+        -------
+        Journal
+            To be closed; a context manager.
+
+        Raises
+        ------
+        ValueError
+            If the file is no journal, or one of another study, or of a newer format;
+            the message names what differs.
+        RuntimeError
+            If another run has it open.
+        """
+        return Journal(Path(self.path), space, fingerprint, seed=seed)
+
+
+class Journal:
+    """An open, locked journal.
+
+    Attributes
+    ----------
+    events : list of (str, Trial, Evaluation or None)
+        What an earlier run left: ``"asked"`` and ``"told"``, in order.
+    """
+
+    def __init__(
+        self, path: Path, space: Space, fingerprint: Mapping[str, str], *, seed: int
+    ) -> None:
+        self._space = space
+        self._path = path
+        self._file: IO[bytes] = _open_locked(path)
+        try:
+            records, self._end = _read(path)
+            described = encode_space(space)
+            header = {
+                MAGIC: FORMAT_VERSION,
+                "fingerprint": dict(fingerprint),
+                "seed": seed,
+                "space": described,
+            }
+            if records:
+                _check_same_study(_checked_header(records, path), header, path)
+            self._file.truncate(self._end)
+            if not records:
+                self._write(header)
+            elif not self._ends_with_newline():
+                self._append(b"\n", sync=False)
+            self.events = list(_events(records[1:], space, described))
+        except BaseException:
+            self.close()
+            raise
+
+    def asked(self, trial: Trial) -> None:
+        """Record that a trial was handed out.
+
+        Parameters
+        ----------
+        trial : Trial
+            What was asked.
+        """
+        # Not synced: the optimizer asks a lost one again.
+        self._write({"asked": encode_trial(trial, self._space)}, sync=False)
+
+    def told(self, trial: Trial, evaluation: Evaluation) -> None:
+        """Record a result; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        trial : Trial
+            What was asked.
+        evaluation : Evaluation
+            What came back.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; what stood in the file before is intact.
+        """
+        record = {"told": trial.number, "evaluation": encode_evaluation(evaluation)}
+        self._write(record)
+
+    def close(self) -> None:
+        """Close the file and give up the lock."""
+        self._file.close()
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _write(self, record: dict[str, Any], *, sync: bool = True) -> None:
+        line = json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n"
+        self._append(line.encode(), sync=sync)
+
+    def _append(self, data: bytes, *, sync: bool) -> None:
+        try:
+            _write_all(self._file, data)
+            if sync:
+                os.fsync(self._file.fileno())
+        except OSError:
+            self._file.truncate(self._end)
+            raise
+        self._end += len(data)
+
+    def _ends_with_newline(self) -> bool:
+        self._file.seek(self._end - 1)
+        return self._file.read(1) == b"\n"
+
+
+def _write_all(file: IO[bytes], data: bytes) -> None:
+    # The file is unbuffered: a full disk may take a part and no more.
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+
+
+def _open_locked(path: Path) -> IO[bytes]:
+    file = open(path, "a+b", buffering=0)  # noqa: SIM115
+    if not lock(file):
+        file.close()
+        raise RuntimeError(
+            f"storage must be a journal that no other run has open, got {str(path)!r}, "
+            "which is locked. Wait for the other run, or give another path."
+        )
+    return file
+
+
+def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the records and the length in bytes of the part that holds them."""
+    records: list[dict[str, Any]] = []
+    end, bad = 0, 0
+    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
+        record = _parse(line)
+        if record is None:
+            if number == 1 and not _is_torn_header(line):
+                _raise_no_journal(path)
+            bad = bad or number
+        elif bad:
+            raise ValueError(
+                f"storage must be a whole journal, got {str(path)!r}, whose line {bad} "
+                "cannot be read though whole lines follow. Restore the file, or delete "
+                "that line."
+            )
+        else:
+            records.append(record)
+            end += len(line)
+    return records, end
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _is_torn_header(line: bytes) -> bool:
+    start = b'{"' + MAGIC.encode() + b'":'
+    return line.startswith(start) or start.startswith(line.rstrip(b"\0"))
+
+
+def _raise_no_journal(path: Path) -> None:
+    raise ValueError(
+        f"storage must be the path of a journal or of no file yet, got {str(path)!r}, "
+        "whose first line is not the header of an accsmbo journal. Give another path."
+    )
+
+
+def _checked_header(records: list[dict[str, Any]], path: Path) -> dict[str, Any]:
+    if not records or MAGIC not in records[0]:
+        _raise_no_journal(path)
+    if records[0][MAGIC] > FORMAT_VERSION:
+        raise ValueError(
+            f"storage must be a journal of format {FORMAT_VERSION} or older, got "
+            f"{str(path)!r} of format {records[0][MAGIC]}. Update accsmbo."
+        )
+    return records[0]
+
+
+def _check_same_study(stored: dict[str, Any], ours: dict[str, Any], path: Path) -> None:
+    old, new = stored["fingerprint"], ours["fingerprint"]
+    differ = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    differ += [name for name in ("space", "seed") if stored[name] != ours[name]]
+    if differ:
+        raise ValueError(
+            f"storage={str(path)!r} holds another study: "
+            f"{', '.join(dict.fromkeys(differ))} differ from those of this run. Give "
+            "the arguments and data it was started with, or another path."
+        )
+
+
+def _events(
+    records: list[dict[str, Any]], space: Space | None, described: list[dict[str, Any]]
+) -> list[tuple[str, Trial, Evaluation | None]]:
+    trials: dict[int, Trial] = {}
+    events: list[tuple[str, Trial, Evaluation | None]] = []
+    for record in records:
+        if "asked" in record:
+            trial = decode_trial(record["asked"], space, described)
+            trials[trial.number] = trial
+            events.append(("asked", trial, None))
+        elif "told" in record:
+            evaluation = decode_evaluation(record["evaluation"])
+            events.append(("told", trials[record["told"]], evaluation))
+    return events

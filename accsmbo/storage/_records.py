@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spaces, trials and evaluations <-> the records of a journal."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from accsmbo.history import Evaluation, Span, Trial
+from accsmbo.space import Categorical, Dimension, Integer, Real, Space
+from accsmbo.storage._values import (
+    NotData,
+    Opaque,
+    decode,
+    encode,
+    encode_or_describe,
+)
+
+__all__ = [
+    "decode_evaluation",
+    "decode_space",
+    "decode_trial",
+    "encode_evaluation",
+    "encode_space",
+    "encode_trial",
+]
+
+# State for later trials in the same process; a journal keeps results.
+NOT_STORED = ("warm_start",)
+
+
+def encode_space(space: Space) -> list[dict[str, Any]]:
+    """Return a description of a space in JSON kinds, one dict for each subspace."""
+    return [
+        {name: _encode_dimension(d) for name, d in subspace.dimensions.items()}
+        for subspace in space.subspaces
+    ]
+
+
+def _encode_dimension(dimension: Dimension) -> dict[str, Any]:
+    if isinstance(dimension, (Real, Integer)):
+        return {
+            "kind": type(dimension).__name__,
+            "low": dimension.low,
+            "high": dimension.high,
+            "log": dimension.log,
+        }
+    if isinstance(dimension, Categorical):
+        return {
+            "kind": "Categorical",
+            "choices": [encode_or_describe(choice) for choice in dimension.choices],
+            "ordered": dimension.ordered,
+        }
+    return {"kind": type(dimension).__name__, "text": repr(dimension)}
+
+
+def decode_space(described: list[dict[str, Any]]) -> Space | None:
+    """Return the space, or None where a dimension is known by its text alone."""
+    dimensions = [
+        {name: _decode_dimension(d) for name, d in subspace.items()}
+        for subspace in described
+    ]
+    if any(d is None for subspace in dimensions for d in subspace.values()):
+        return None
+    return Space(dimensions, allow_empty=True)
+
+
+def _decode_dimension(described: dict[str, Any]) -> Dimension | None:
+    kind = described["kind"]
+    if kind == "Real":
+        return Real(described["low"], described["high"], described["log"])
+    if kind == "Integer":
+        return Integer(described["low"], described["high"], described["log"])
+    if kind == "Categorical":
+        choices = [_decode_choice(c, i) for i, c in enumerate(described["choices"])]
+        return Categorical(choices, described["ordered"])
+    return None
+
+
+def _decode_choice(encoded: Any, position: int) -> Any:
+    value = decode(encoded)
+    return Opaque(value.text, position) if isinstance(value, Opaque) else value
+
+
+def encode_trial(trial: Trial, space: Space | None) -> dict[str, Any]:
+    """Return a trial in JSON kinds; other objects by position among their choices."""
+    dimensions = space.subspaces[trial.subspace].dimensions if space else {}
+    return {
+        "number": trial.number,
+        "params": {
+            name: _encode_param(value, dimensions.get(name))
+            for name, value in trial.params.items()
+        },
+        "unit": [float(u) for u in trial.unit],
+        "subspace": trial.subspace,
+        "seed": trial.seed,
+        "tolerance": encode(trial.tolerance),
+        "fidelity": encode(trial.fidelity),
+    }
+
+
+def _encode_param(value: Any, dimension: Dimension | None) -> Any:
+    try:
+        return encode(value)
+    except NotData:
+        if isinstance(dimension, Categorical):
+            place = next(i for i, c in enumerate(dimension.choices) if c is value)
+            return {"$choice": place}
+        return {"$text": repr(value)}
+
+
+def decode_trial(
+    record: dict[str, Any], space: Space | None, described: list[dict[str, Any]]
+) -> Trial:
+    """Return a trial.
+
+    Parameters
+    ----------
+    record : dict
+        What :func:`encode_trial` returned.
+    space : Space or None
+        Params are the objects of this space; None: what the journal holds of them.
+    described : list of dict
+        The description of the space in the journal.
+    """
+    unit = np.array(record["unit"], dtype=float)
+    unit.setflags(write=False)
+    index = record["subspace"]
+    if space is not None:
+        params = space.subspaces[index].to_params(unit)
+    else:
+        params = {
+            name: _decode_param(value, described[index].get(name, {}))
+            for name, value in record["params"].items()
+        }
+    return Trial(
+        number=record["number"],
+        params=params,
+        unit=unit,
+        subspace=index,
+        seed=record["seed"],
+        tolerance=decode(record["tolerance"]),
+        fidelity=decode(record["fidelity"]),
+    )
+
+
+def _decode_param(value: Any, dimension: dict[str, Any]) -> Any:
+    if isinstance(value, dict) and "$choice" in value:
+        place = value["$choice"]
+        return _decode_choice(dimension["choices"][place], place)
+    return decode(value)
+
+
+def encode_evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation in JSON kinds, without what stands for its default."""
+    record = {}
+    for field in fields(Evaluation):
+        value = getattr(evaluation, field.name)
+        if field.name in NOT_STORED or value is field.default or value == ():
+            continue
+        if field.name == "gradient":
+            value = dict(value)
+        elif field.name == "spans":
+            value = [list(span) for span in value]
+        elif field.name == "folds":
+            record["folds"] = [encode_or_describe(fold) for fold in value]
+            continue
+        record[field.name] = encode_or_describe(value)
+    return record
+
+
+def decode_evaluation(record: dict[str, Any]) -> Evaluation:
+    """Return an evaluation; fields of later versions are left out."""
+    known = {field.name for field in fields(Evaluation)}
+    values = {k: decode(v) for k, v in record.items() if k in known}
+    values["folds"] = tuple(values.get("folds", ()))
+    values["spans"] = tuple(Span(*span) for span in values.get("spans", ()))
+    return Evaluation(**values)
