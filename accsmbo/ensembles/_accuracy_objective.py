@@ -101,7 +101,7 @@ class _RightPredictions:
     """Counts, for one member at a time, the rows whose argmax is the true class.
 
     The largest of c neighbours in a flat array is found by doubling windows, all
-    of it contiguous: max over 2, 4, ... columns, then of two overlapping windows.
+    of it contiguous: max over 2, 4, ... columns, then over the few windows left.
     """
 
     def __init__(self, total: NDArray[Any], codes: NDArray[np.intp]) -> None:
@@ -132,12 +132,13 @@ class _RightPredictions:
         np.add(own.ravel(), self.others, out=now)
         window = 1
         length = size
-        while 2 * window <= c:
+        while c > 3 * window:
             length -= window
             np.maximum(now[:length], now[window : length + window], out=spare[:length])
             now, spare = spare, now
             window *= 2
-        first = now[0 : size - c + 1 : c]
-        if window == c:
-            return first
-        return np.maximum(first, now[c - window : size - window + 1 : c])
+        # At most three windows, the last one overlapping, cover the columns.
+        best = now[::c][: self.n].copy()
+        for offset in {*range(window, c - window, window), c - window} - {0}:
+            np.maximum(best, now[offset::c][: self.n], out=best)
+        return best

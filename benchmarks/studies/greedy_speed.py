@@ -5,7 +5,8 @@
 
 500 members x 20,000 samples x 10 classes in float32, 50 rounds, at most 50 members,
 never ended early. The unit is the time of `predictions.sum()` 50 times, taken just
-before and after each selection (the mean of both). Memory is what tracemalloc sees
+before and after each selection (the mean of both), in seconds of the processor, as
+all runs on one core and other work may be about. Memory is what tracemalloc sees
 beyond the array. Two kinds of predictions: `models` (members that share a signal, of
 differing noise and confidence) and `random` (no signal, nearly uniform: the worst case
 for accuracy, where no sample is ever settled).
@@ -50,9 +51,9 @@ def make(kind: str, shape: tuple[int, int, int]):
 
 
 def seconds(call) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def ours(P, y, score: str, rounds: int):
@@ -122,9 +123,9 @@ def peers(shape: tuple[int, int, int], rounds: int) -> dict[str, object]:
     path = [step.member for step in ours(P, y, "nll", rounds).path]
     out["same_members_as_the_loop"] = path == metric_loop(P, y, rounds)
     try:
-        start = time.perf_counter()
+        start = time.process_time()
         weights = autogluon(P, y, rounds)
-        out["autogluon_s"] = round(time.perf_counter() - start, 2)
+        out["autogluon_s"] = round(time.process_time() - start, 2)
         out["autogluon_over_ours"] = round(out["autogluon_s"] / own, 1)
         mine = ours(P, y, "nll", rounds).weights
         out["autogluon_largest_weight_difference"] = float(
