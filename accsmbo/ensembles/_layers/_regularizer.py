@@ -61,10 +61,12 @@ def embedding_gradient(
     """Write the derivative of (12) by the embeddings, of shape (K, b, s)."""
     if columns.moving is None:
         raise ValueError("columns must hold B and C where there are embeddings.")
-    B, C = columns.moving
-    np.multiply(e, C[:, None], out=out)
-    out += B[:, None]
-    out *= (nu * (2.0 / nu.size))[..., None]
+    weights = nu * (2.0 / nu.size)
+    # Member by member, so that the three passes find the arrays in the cache.
+    for k, (B_k, C_k) in enumerate(zip(*columns.moving, strict=True)):
+        np.multiply(e[k], C_k, out=out[k])
+        out[k] += B_k
+        out[k] *= weights[k, :, None]
 
 
 def strength_gradient(
