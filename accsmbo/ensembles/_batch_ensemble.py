@@ -114,7 +114,7 @@ class BatchEnsembleClassifier(BaseNeuralEnsemble):
     >>> from sklearn.datasets import load_iris
     >>> from accsmbo.ensembles import BatchEnsembleClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> ensemble = BatchEnsembleClassifier((20,), batch_size=32, random_state=0)
+    >>> ensemble = BatchEnsembleClassifier((20,), max_iter=20, random_state=0)
     >>> ensemble.fit(X, y).predict_proba_members(X).shape
     (3, 150, 3)
     """

@@ -139,7 +139,7 @@ class HyperBatchEnsembleClassifier(BaseTunedEnsemble):
     >>> from sklearn.datasets import load_iris
     >>> from accsmbo.ensembles import HyperBatchEnsembleClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> ensemble = HyperBatchEnsembleClassifier((20,), batch_size=32, random_state=0)
+    >>> ensemble = HyperBatchEnsembleClassifier((20,), max_iter=20, random_state=0)
     >>> ensemble.fit(X, y).lambda_mean_.shape
     (3, 3)
     """

@@ -124,7 +124,7 @@ class SelfTuningClassifier(BaseTunedEnsemble):
     >>> from sklearn.datasets import load_iris
     >>> from accsmbo.ensembles import SelfTuningClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> network = SelfTuningClassifier((20,), batch_size=32, random_state=0).fit(X, y)
+    >>> network = SelfTuningClassifier((20,), max_iter=20, random_state=0).fit(X, y)
     >>> network.hyperparameter_names_
     ['l2_kernel', 'l2_bias', 'dropout']
     """
