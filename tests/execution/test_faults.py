@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults with real processes: killed, hanging and greedy workers, signals."""
+
+import collections
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accsmbo import minimize
+from accsmbo.exceptions import SearchInterruptedWarning
+from accsmbo.execution import run
+from accsmbo.execution._minimize import _FunctionObjective
+from accsmbo.optimizers import RandomSearch
+from accsmbo.storage import JournalStorage
+from tests.execution._functions import SPACE, Misbehaves, Notes
+
+ROOT = Path(__file__).parents[2]
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
+
+
+class Killer(threading.Thread):
+    """Kills running workers; notes which trial was hit when."""
+
+    def __init__(self, notes, n_kills, pause, *, spare_hit=False):
+        super().__init__(daemon=True)
+        self.notes = notes
+        self.n_kills = n_kills
+        self.pause = pause
+        self.spare_hit = spare_hit
+        self.rng = np.random.default_rng(0)
+        self.done = threading.Event()
+        self.hits = []
+
+    def run(self):
+        while len(self.hits) < self.n_kills and not self.done.is_set():
+            time.sleep(self.pause * self.rng.uniform(0.5, 1.5))
+            self._kill_one()
+
+    def _kill_one(self):
+        try:
+            calls = self.notes.calls()
+        except FileNotFoundError:
+            return
+        last = {pid: x for x, pid, _ in calls}
+        killed = {pid for _, pid in self.hits}
+        x, pid, start = calls[-1]
+        spared = self.spare_hit and x in {x for x, _ in self.hits}
+        fresh = time.time() - start < 0.5 * self.notes.seconds
+        if pid in killed or spared or not fresh or last[pid] != x:
+            return
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        self.hits.append((x, pid))
+
+
+def run_under_fire(notes, killer, n_trials):
+    optimizer = RandomSearch(SPACE, random_state=0)
+    killer.start()
+    try:
+        run(optimizer, _FunctionObjective(notes), n_trials=n_trials, n_jobs=3)
+    finally:
+        killer.done.set()
+        killer.join()
+    return optimizer.history
+
+
+def test_twenty_workers_killed_cost_only_trials_hit_twice(tmp_path):
+    notes = Notes(tmp_path, seconds=0.1)
+    killer = Killer(notes, 20, 0.1)
+    history = run_under_fire(notes, killer, 100)
+    assert len(killer.hits) == 20
+    assert sorted(t.number for t in history.trials) == list(range(100))
+    runs = collections.Counter(x for x, _, _ in notes.calls())
+    assert max(runs.values()) <= 2
+    hit = collections.Counter(x for x, _ in killer.hits)
+    failed = {t.params["x"] for t, e in history if e.failed}
+    assert failed <= {x for x, n in hit.items() if n == 2}
+    for _, evaluation in history:
+        if evaluation.failed:
+            assert "killed by signal SIGKILL, 2 times" in evaluation.error
+
+
+def test_kills_that_hit_no_trial_twice_lose_nothing(tmp_path):
+    notes = Notes(tmp_path, seconds=0.05)
+    killer = Killer(notes, 10, 0.1, spare_hit=True)
+    history = run_under_fire(notes, killer, 100)
+    assert len(killer.hits) == 10
+    assert sorted(t.number for t in history.trials) == list(range(100))
+    assert np.isfinite(history.values).all()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("exit", "exit code 3"), ("kill", "signal SIGKILL")]
+)
+@pytest.mark.parametrize("max_retries", [0, 1])
+def test_a_call_that_ends_its_process_fails_alone(how, reason, max_retries):
+    times = ["once", "2 times"][max_retries]
+    history = minimize(
+        Misbehaves(how),
+        SPACE,
+        optimizer=RandomSearch(),
+        n_trials=12,
+        n_jobs=2,
+        max_retries=max_retries,
+        random_state=0,
+    )
+    assert len(history) == 12
+    for trial, evaluation in history:
+        assert evaluation.failed == (trial.params["x"] > 0.5)
+        if evaluation.failed:
+            assert reason in evaluation.error
+            assert times in evaluation.error
+
+
+def test_a_call_that_sleeps_for_ever_is_ended():
+    start = time.monotonic()
+    history = minimize(
+        Misbehaves("sleep", limit=1.5),
+        SPACE,
+        optimizer=RandomSearch(),
+        n_trials=12,
+        n_jobs=2,
+        trial_timeout=0.5,
+        random_state=0,
+    )
+    assert len(history) == 12
+    slow = [e for t, e in history if t.params["x"] > 1.5]
+    assert slow
+    assert all("ran longer than trial_timeout=0.5" in e.error for e in slow)
+    assert sum(e.failed for e in history.evaluations) == len(slow)
+    assert time.monotonic() - start < 30
+
+
+@linux_only
+def test_a_call_that_allocates_without_end_fails():
+    history = minimize(
+        Misbehaves("allocate", limit=1.0),
+        SPACE,
+        optimizer=RandomSearch(),
+        n_trials=10,
+        memory_limit=200_000_000,
+        random_state=0,
+    )
+    greedy = [e for t, e in history if t.params["x"] > 1.0]
+    assert greedy
+    assert all("MemoryError" in e.error for e in greedy)
+    assert sum(e.failed for e in history.evaluations) == len(greedy)
+
+
+def test_timeout_ends_our_processes_within_a_second(tmp_path):
+    minimize(Notes(tmp_path), SPACE, n_trials=2, n_jobs=2)  # processes are there
+    start = time.monotonic()
+    history = minimize(
+        Notes(tmp_path, seconds=0.2),
+        SPACE,
+        optimizer=RandomSearch(),
+        n_trials=1000,
+        timeout=1.0,
+        n_jobs=2,
+    )
+    assert 1.0 <= time.monotonic() - start < 2.0
+    assert 1 <= len(history) < 1000
+    assert np.isfinite(history.values).all()
+
+
+PROGRAM = """
+import time, warnings
+from accsmbo import minimize
+from accsmbo.exceptions import SearchInterruptedWarning
+from accsmbo.optimizers import RandomSearch
+from tests.execution._functions import SPACE, Notes
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", SearchInterruptedWarning)
+    history = minimize(Notes({folder!r}, seconds=0.2), SPACE, n_trials=500,
+        optimizer=RandomSearch(), n_jobs=2, storage={journal!r}, random_state=0)
+    print(len(history), history.best_value)
+"""
+
+
+def wait_for(condition, seconds=40.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def ended(pid):
+    """Whether a process is gone (a zombie is: nobody may collect it here)."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_signal_loses_nothing_and_leaves_no_process(tmp_path, number):
+    journal = tmp_path / "study.jsonl"
+    program = PROGRAM.format(folder=str(tmp_path), journal=str(journal))
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    notes = Notes(tmp_path)
+    wait_for(lambda: (tmp_path / "calls").exists() and len(notes.calls()) > 8)
+    pids = {pid for _, pid, _ in notes.calls()}
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=20)
+    wait_for(lambda: all(ended(pid) for pid in pids), 10.0)
+    history = JournalStorage(journal).load()
+    assert len(history) >= 5
+    if number == signal.SIGINT:
+        assert process.returncode == 0
+        n, best = output.split()
+        assert int(n) == len(history)
+        assert float(best) == history.best_value
+
+
+def test_an_interrupt_from_a_call_in_a_worker_ends_the_run():
+    with pytest.warns(SearchInterruptedWarning, match="interrupted after"):
+        history = minimize(interrupts_late, SPACE, n_trials=30, n_jobs=2)
+    assert len(history) < 30
+
+
+def interrupts_late(params):
+    if params["x"] > 1.0:
+        raise KeyboardInterrupt
+    return params["x"] ** 2
