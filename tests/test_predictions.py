@@ -4,6 +4,7 @@
 import copy
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -91,6 +92,30 @@ def test_every_search_keeps_them(search_class):
     assert search.predictions_.params == search.cv_results_["params"]
     loss = np.mean((search.predictions_.values[:, :, 0] - y) ** 2, axis=1)
     np.testing.assert_allclose(loss, -search.cv_results_["mean_test_score"], rtol=1e-5)
+
+
+def test_asynchronous_and_resumed_searches_keep_them(tmp_path):
+    X, y = IRIS
+
+    def search(n_iter, **kwargs):
+        return SMBOSearchCV(
+            Ridge(),
+            {"alpha": loguniform(1e-3, 10)},
+            n_iter=n_iter,
+            cv=3,
+            random_state=0,
+            keep_predictions=True,
+            **kwargs,
+        ).fit(X, y)
+
+    with ThreadPoolExecutor(2) as executor:
+        kept = search(6, executor=executor).predictions_
+    assert kept.numbers == list(range(6))
+    path = tmp_path / "journal.jsonl"
+    first = search(3, storage=path).predictions_
+    resumed = search(5, storage=path).predictions_
+    assert resumed.numbers == list(range(5))
+    np.testing.assert_array_equal(resumed.values[:3], first.values)
 
 
 def test_nothing_is_kept_by_default():
