@@ -36,6 +36,7 @@ def hypergradient(
     groups: Any = None,
     tolerance: float | None = None,
     n_jobs: int | None = None,
+    solver: str = "auto",
 ) -> tuple[float, dict[str, Any]]:
     """Return a cross-validated score and its derivative by the hyperparameters.
 
@@ -67,6 +68,8 @@ def hypergradient(
         Relative accuracy of the score; None solves tightly.
     n_jobs : int, default=None
         Folds computed in parallel.
+    solver : {"auto", "liblinear"}, default="auto"
+        As in :class:`FoldHypergradient`.
 
     Returns
     -------
@@ -111,6 +114,7 @@ def hypergradient(
             names=wanted,
             scoring=scoring,
             sample_weight=sample_weight,
+            solver=solver,
         )
         for train, test in splitter.split(X, y, groups)
     )

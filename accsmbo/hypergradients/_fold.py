@@ -120,6 +120,10 @@ class FoldHypergradient:
     score_weight : ndarray of shape (n_samples,), default=None
         Weights of all rows for the metric (as ``cross_val_score``, which passes
         none unless metadata routing asks for it).
+    solver : {"auto", "liblinear"}, default="auto"
+        "auto" is our own Newton solver; "liblinear" starts it from liblinear's
+        solution where there is no warm start (two classes or epsilon-insensitive,
+        one l2 strength, no weights).
 
     Notes
     -----
@@ -138,7 +142,14 @@ class FoldHypergradient:
         scoring: Any = None,
         sample_weight: Array | None = None,
         score_weight: Array | None = None,
+        solver: str = "auto",
     ) -> None:
+        if solver not in ("auto", "liblinear"):
+            raise ValueError(
+                f"solver must be 'auto' or 'liblinear', got {solver!r}. Leave it at "
+                "'auto'."
+            )
+        self.solver = solver
         self.estimator, self.scoring, self.names = estimator, scoring, tuple(names)
         self.X_train, self.X_test = safe_indexing(X, train), safe_indexing(X, test)
         y = np.asarray(y)
@@ -270,6 +281,7 @@ class FoldHypergradient:
             problem = problem_class(
                 final, _numeric(X_train), self.y_train, self.sample_weight
             )
+            problem.solver = self.solver
             while len(self._problems) >= CACHED_PROBLEMS:
                 self._problems.pop(next(iter(self._problems)))
             self._problems[key] = (problem, _numeric(X_test))

@@ -76,11 +76,14 @@ class InnerProblem(ABC):
         True where the gradient is an approximation by nature.
     classes : ndarray or None
         Sorted class labels of a classifier.
+    solver : {"auto", "liblinear"}
+        Solver for a cold start, of those problems that have several.
     """
 
     link: str = "identity"
     approximate: bool = False
     classes: Array | None = None
+    solver: str = "auto"
 
     @classmethod
     @abstractmethod

@@ -18,6 +18,7 @@ from accsmbo.hypergradients._active_set import active_set_newton
 from accsmbo.hypergradients._design import Design, raw_outputs, raw_outputs_vjp
 from accsmbo.hypergradients._hessian import DIRECT_SIZE
 from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution, inner
+from accsmbo.hypergradients._liblinear import liblinear_start
 from accsmbo.hypergradients._losses import InnerLoss
 from accsmbo.hypergradients._newton import LinearState, newton_cg
 
@@ -98,10 +99,7 @@ class LinearProblem(InnerProblem):
             tolerance = min(tolerance, SUPPORT_TOLERANCE)
         design, loss, scale = self._system(tolerance, estimator)
         l2, l1 = (self._per_coefficient(v, design) for v in (penalty.l2, penalty.l1))
-        usable = start is not None and start.shape == self.shape
-        w = design.reduce(start) if usable and start is not None else None
-        if w is None or not np.isfinite(w).all():
-            w = np.zeros(l2.shape, design.dtype)
+        w = design.reduce(self._start(estimator, penalty, start, tolerance))
         options: dict[str, Any] = {"tolerance": tolerance, "scale": scale}
         if np.any(l1):
             linear = active_set_newton(design, loss, l2, l1, w, **options)
@@ -110,6 +108,24 @@ class LinearProblem(InnerProblem):
         _warn_unless_converged(linear, scale, tolerance)
         state = {"linear": linear, "penalty": penalty, "design": design, "loss": loss}
         return Solution(design.expand(linear.w), linear.gradient, state)
+
+    def _start(
+        self, estimator: Any, penalty: Penalty, start: Array | None, tolerance: float
+    ) -> Array:
+        """Return the first w: the one given, liblinear's solution, or zeros."""
+        given = start is not None and start.shape == self.shape
+        if given and start is not None and np.isfinite(start).all():
+            return start
+        if self.solver != "liblinear":
+            return np.zeros(self.shape)
+        return liblinear_start(
+            self.X,
+            self.loss.configured(estimator),
+            0.0 if np.ndim(penalty.l2) or np.any(penalty.l1) else float(penalty.l2),
+            constant=self.constant,
+            penalised_constant=self.penalised_constant,
+            tolerance=tolerance,
+        )
 
     def _system(
         self, tolerance: float, estimator: Any

@@ -197,7 +197,7 @@ def test_case_83_weighted_lasso_on_a_wide_sparse_set():
     register_inner_problem(WeightedLasso, WeightedLassoProblem)
     rng = np.random.default_rng(0)
     n, p = 45, 60
-    X = sparse.random_array((n, p), density=0.2, rng=rng, format="csr")
+    X = sparse.csr_array(rng.random((n, p)) * (rng.random((n, p)) < 0.2))
     y = X[:, :5].sum(axis=1) + 0.1 * rng.standard_normal(n)
     names = [f"alpha__{k}" for k in range(p)]
     fold = FoldHypergradient(

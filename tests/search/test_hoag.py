@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from accsmbo.linear_model import GroupRidge
 from accsmbo.optimizers import HOAG
@@ -137,21 +137,16 @@ def test_folds_in_processes():
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@parametrize_with_checks(
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.EstimatorCheckFailedWarning")
+@pytest.mark.parametrize(
+    ("model", "space", "failing"),
     [
-        HOAGSearchCV(
-            Ridge(), {"alpha": [0.1, 1.0]}, cv=2, error_score="raise", n_iter=2
-        ),
-        HOAGSearchCV(
-            LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, error_score="raise", n_iter=2
-        ),
+        (Ridge(), {"alpha": [0.1, 1.0]}, ["check_supervised_y_2d"]),
+        (LogisticRegression(), {"C": [0.1, 1.0]}, []),
     ],
-    expected_failed_checks=lambda search: (
-        {"check_supervised_y_2d": "the DataConversionWarning is not caught"}
-        if isinstance(search.estimator, Ridge)
-        else {}
-    ),
-    xfail_strict=True,
 )
-def test_sklearn_checks(estimator, check):
-    check(estimator)
+def test_sklearn_checks(model, space, failing):
+    search = HOAGSearchCV(model, space, cv=2, error_score="raise", n_iter=2)
+    reasons = dict.fromkeys(failing, "the DataConversionWarning is not caught")
+    check_estimator(search, expected_failed_checks=reasons)
