@@ -60,7 +60,9 @@ def encode_labels(y: Any, n_classes: int, labels: Any = None) -> NDArray[np.intp
     n_classes : int
         Number of columns.
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y``.
+        Label of each column. None: the sorted distinct values of ``y``; where these
+        are fewer than the columns and whole numbers below their number, they are the
+        columns themselves.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def encode_labels(y: Any, n_classes: int, labels: Any = None) -> NDArray[np.intp
         label that is not listed.
     """
     y = column_or_1d(y)
-    classes = np.unique(y) if labels is None else column_or_1d(labels)
+    classes = _labels_in(y, n_classes) if labels is None else column_or_1d(labels)
     if len(classes) != n_classes:
         raise ValueError(
             f"labels must name each of the {n_classes} columns of the probabilities, "
@@ -91,6 +93,13 @@ def encode_labels(y: Any, n_classes: int, labels: Any = None) -> NDArray[np.intp
             f"{np.unique(y[strange])!r}. Pass labels= with every class."
         )
     return np.asarray(codes, dtype=np.intp)
+
+
+def _labels_in(y: NDArray[Any], n_classes: int) -> NDArray[Any]:
+    """Return the labels of the columns, as far as ``y`` tells."""
+    found: NDArray[Any] = np.unique(y)
+    is_code = found.dtype.kind in "iu" and found[0] >= 0 and found[-1] < n_classes
+    return np.arange(n_classes) if is_code and len(found) < n_classes else found
 
 
 def check_probabilities(y_prob: Any, *, name: str = "y_prob") -> NDArray[Any]:
@@ -179,7 +188,8 @@ def calibration_bins(
     n_bins : int, default=15
         Number of bins over [0, 1].
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y_true``.
+        Label of each column. None: the sorted distinct values of ``y_true``, or
+        0, 1, ... where it holds such numbers.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 

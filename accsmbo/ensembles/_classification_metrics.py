@@ -40,7 +40,8 @@ def negative_log_likelihood(
     y_prob : array-like of shape (n_samples, n_classes) or (n_samples,)
         Probabilities; one dimension means the second of two classes.
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y_true``.
+        Label of each column. None: the sorted distinct values of ``y_true``, or
+        0, 1, ... where it holds such numbers.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 
@@ -86,7 +87,8 @@ def brier_score(
         Subtract 1: the form of Wenzel et al. (2020), ``sum_c p_c^2 - 2 p_y``, in
         [-1, 1].
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y_true``.
+        Label of each column. None: the sorted distinct values of ``y_true``, or
+        0, 1, ... where it holds such numbers.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 
@@ -119,7 +121,8 @@ def accuracy(
     y_prob : array-like of shape (n_samples, n_classes) or (n_samples,)
         Probabilities; among equal ones the first column is the prediction.
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y_true``.
+        Label of each column. None: the sorted distinct values of ``y_true``, or
+        0, 1, ... where it holds such numbers.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 
@@ -157,7 +160,8 @@ def expected_calibration_error(
     n_bins : int, default=15
         Number of equal-width bins over [0, 1], each ``(low, high]``.
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y_true``.
+        Label of each column. None: the sorted distinct values of ``y_true``, or
+        0, 1, ... where it holds such numbers.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples.
 

@@ -54,7 +54,8 @@ def predictive_disagreement(
         Weights of the members in the ensemble whose error divides. Members of
         weight zero take no part at all. None: equal.
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y_true``.
+        Label of each column. None: the sorted distinct values of ``y_true``, or
+        0, 1, ... where it holds such numbers.
 
     Returns
     -------
@@ -112,7 +113,8 @@ def member_and_ensemble_scores(
         Functions ``metric(y_true, y_prob, labels=...)``. None: "nll", "brier",
         "ece" and "accuracy".
     labels : array-like of shape (n_classes,), default=None
-        Label of each column. None: the sorted distinct values of ``y_true``.
+        Label of each column. None: the sorted distinct values of ``y_true``, or
+        0, 1, ... where it holds such numbers.
 
     Returns
     -------

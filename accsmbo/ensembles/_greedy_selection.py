@@ -111,7 +111,8 @@ def greedy_selection(
     bag_fraction : float, default=0.5
         Share of the candidates in a bag, in (0, 1].
     labels : array-like of shape (n_classes,), default=None
-        Class of each column. None: the sorted distinct values of ``y``.
+        Class of each column. None: the sorted distinct values of ``y``, or
+        0, 1, ... where it holds such numbers.
     random_state : int, RandomState instance or None, default=None
         Decides between candidates of the same score (to 1e-12) and draws the bags.
         None: ties fall at random.
@@ -188,7 +189,8 @@ def top_k_selection(
     greater_is_better : bool, default=False
         Direction of a callable.
     labels : array-like of shape (n_classes,), default=None
-        Class of each column. None: the sorted distinct values of ``y``.
+        Class of each column. None: the sorted distinct values of ``y``, or
+        0, 1, ... where it holds such numbers.
     random_state : int, RandomState instance or None, default=None
         Decides between candidates of the same score.
 

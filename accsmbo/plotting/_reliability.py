@@ -77,7 +77,8 @@ class ReliabilityDisplay:
         n_bins : int, default=10
             Number of bins.
         labels : array-like of shape (n_classes,), default=None
-            Label of each column. None: the sorted distinct values of ``y_true``.
+            Label of each column. None: the sorted distinct values of ``y_true``, or
+            0, 1, ... where it holds such numbers.
         ax : matplotlib axes, default=None
             Where to draw; None: new axes.
 

@@ -60,6 +60,14 @@ def test_binary_column_and_string_labels():
     assert both == pytest.approx(log_loss(y, p), abs=1e-10)
 
 
+def test_whole_numbers_are_columns_where_a_class_is_missing():
+    p = np.array([[0.1, 0.2, 0.7], [0.2, 0.5, 0.3]])
+    assert metrics.accuracy([2, 1], p) == 1
+    assert metrics.accuracy([2, 2], p) == 0.5
+    # As many values as columns: they are sorted labels, as everywhere.
+    assert metrics.accuracy([4, 2, 3], np.eye(3)[[2, 0, 1]]) == 1
+
+
 def test_labels_need_not_be_sorted():
     y, p = draw(c=3)
     shuffled = [2, 0, 1]
@@ -191,7 +199,7 @@ def test_scorer_shows_its_metric():
         (lambda: metrics.accuracy([0, 1], [[0.5], [0.5]]), "y_prob must have shape"),
         (lambda: metrics.accuracy([0, 1], [1.5, 0]), r"y_prob must hold.*1\.5|-0\.5"),
         (lambda: metrics.accuracy([0, 1], [np.nan, 0]), "y_prob must hold"),
-        (lambda: metrics.accuracy([0, 0], [0.1, 0.2]), "labels must name each of"),
+        (lambda: metrics.accuracy([2, 2], [0.1, 0.2]), "labels must name each of"),
         (
             lambda: metrics.accuracy([0, 5], [0.1, 0.2], labels=[0, 1]),
             "y must hold only the labels",

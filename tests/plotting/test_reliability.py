@@ -62,7 +62,7 @@ def test_estimators_are_compared_on_given_axes():
 
 def test_errors_are_those_of_the_bins():
     with pytest.raises(ValueError, match="labels must name each of the 3 columns"):
-        ReliabilityDisplay.from_predictions([0, 1], [[0.2, 0.3, 0.5]] * 2)
+        ReliabilityDisplay.from_predictions(["a", "b"], [[0.2, 0.3, 0.5]] * 2)
 
 
 def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
