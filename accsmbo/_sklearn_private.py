@@ -33,6 +33,7 @@ from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_method_params as check_method_params
 
 __all__ = [
+    "SPLITTERS_RETURN",
     "BaseSearchCV",
     "HasMethods",
     "Interval",
@@ -49,6 +50,8 @@ __all__ = [
 ]
 
 HAS_CALLBACKS = "callback_ctx" in inspect.signature(fit_and_score).parameters
+# How scikit-learn words that a splitter contradicts itself; its tests match it.
+SPLITTERS_RETURN = "return" if HAS_CALLBACKS else "returned"
 
 
 class SearchCallbacks:

@@ -16,6 +16,7 @@ from sklearn.utils import indexable
 
 from accsmbo._predictions import PredictionStore
 from accsmbo._sklearn_private import (
+    SPLITTERS_RETURN,
     BaseSearchCV,
     HasMethods,
     Interval,
@@ -282,8 +283,8 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         splits = list(cv.split(X, y, **split_params))
         if len(splits) != self.n_splits_:
             raise ValueError(
-                "cv.split and cv.get_n_splits return inconsistent results. "
-                f"Expected {self.n_splits_} splits, got {len(splits)}"
+                f"cv.split and cv.get_n_splits {SPLITTERS_RETURN} inconsistent "
+                f"results. Expected {self.n_splits_} splits, got {len(splits)}"
             )
         if not splits:
             raise ValueError(
