@@ -84,7 +84,7 @@ def predicted_classes(estimator: Any, y: Any) -> Any:
     """
     if y is not None and is_regressor(estimator):
         return None
-    if y is not None and is_classifier(estimator) and np.ndim(y) == 1:
+    if y is not None and is_classifier(estimator) and np.size(y) == len(y):
         return np.unique(np.asarray(y))
     raise ValueError(
         "keep_predictions must be False unless the estimator is a regressor or a "
@@ -189,6 +189,33 @@ class OutOfFoldPredictions:
     def __repr__(self) -> str:
         kind = "memory map" if isinstance(self.values, np.memmap) else "array"
         return f"OutOfFoldPredictions({kind} of shape {self.values.shape})"
+
+    def check_target(self, y: NDArray[Any], classes: Any) -> None:
+        """Check that the predictions were made for a target.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Target of all rows.
+        classes : ndarray of shape (n_classes,) or None
+            Its classes; None for a regressor.
+
+        Raises
+        ------
+        ValueError
+            If it is another one.
+        """
+        known = np.asarray(self.y)
+        same_kind = (self.classes is None) == (classes is None)
+        if (
+            not same_kind
+            or known.size != y.size
+            or not np.array_equal(known.ravel(), y.ravel())
+        ):
+            raise ValueError(
+                "predictions must have been made for the X and y given to fit, but y "
+                "differs. Fit with the data of the search, or set predictions=None."
+            )
 
     def __copy__(self) -> "OutOfFoldPredictions":
         return self

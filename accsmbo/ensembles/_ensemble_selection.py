@@ -207,13 +207,7 @@ class EnsembleSelection(WeightedAverage):
                 f"{len(kept)} candidates and {n_estimators} estimators. Use "
                 f"{type(self).__name__}.from_search(search)."
             )
-        same_kind = (kept.classes is None) == (classes is None)
-        if not same_kind or not np.array_equal(kept.y, y):
-            raise ValueError(
-                "predictions must have been made for the X and y given to fit, but "
-                "y differs. Fit with the data of the search, or set "
-                "predictions=None to cross-validate the estimators anew."
-            )
+        kept.check_target(y, classes)
 
     def _select(self, values: NDArray[Any], y: NDArray[Any]) -> Selection:
         classes = getattr(self, "classes_", None)

@@ -229,14 +229,7 @@ class HyperDeepEnsemble(WeightedAverage):
         )
 
     def _check_predictions(self, y, classes):
-        kept = self.predictions
-        same_kind = (kept.classes is None) == (classes is None)
-        if not same_kind or not np.array_equal(kept.y, y):
-            raise ValueError(
-                "predictions must have been made for the X and y given to fit, but "
-                "y differs. Fit with the data of the search, or set "
-                "predictions=None to search anew."
-            )
+        self.predictions.check_target(y, classes)
         if not self.refit:
             raise ValueError(
                 "refit must be True with predictions, got False: a search keeps "

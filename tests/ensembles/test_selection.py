@@ -310,6 +310,14 @@ def test_several_targets():
     np.testing.assert_allclose(std[:, 1], 2 * std[:, 0], rtol=1e-5)
 
 
+def test_a_target_that_is_one_column():
+    X, y = load_diabetes(return_X_y=True)
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 1]}, keep_predictions=True)
+    search.fit(X, y[:, None])
+    ensemble = EnsembleSelectionRegressor.from_search(search, random_state=0)
+    assert ensemble.fit(X, y).predict(X).shape == y.shape
+
+
 def test_errors_name_the_argument():
     X, y = IRIS
     search = search_on(X, y)
