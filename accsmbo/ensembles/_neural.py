@@ -219,6 +219,7 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                     f"classes_ is {self.classes_.tolist()}. Pass all labels as "
                     "`classes` to the first partial_fit, or fit without warm_start."
                 )
+            self._trainer.settings = self._settings()
             return
         if len(labels) < 2:
             raise ValueError(

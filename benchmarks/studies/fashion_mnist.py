@@ -16,9 +16,10 @@ into training and validation; `--fraction` uses a part of both. K = 3 members.
 - `batch`: batch ensemble; the best of its own random search of `--candidates`.
 - `self-tuning`, `hyper-batch`: tune themselves on the validation images.
 
-Searches train for `--search-epochs` on `--search-fraction` of the images (the same as
-the final runs if not given); the final runs for `--epochs`. Every finished method is
-written to `--out` at once; a method that is there already is not run again.
+Searches train for `--search-epochs` on `--search-fraction` of the images (as the final
+runs, if not given); the final runs for `--epochs`, the last `--final-epochs` of them at
+`--final-learning-rate`. Every finished method is written to `--out` at once; a method
+that is there already is not run again.
 """
 
 import argparse
@@ -117,17 +118,27 @@ class Study:
         self._single: dict | None = None
 
     def common(self, epochs: int | None = None) -> dict:
-        given = {
+        return {
             "hidden_layer_sizes": (200, 200),
             "architecture": self.options.architecture,
             "image_shape": (28, 28) if self.options.architecture == "lenet" else None,
             "learning_rate_init": self.options.learning_rate,
             "batch_size": 256,
-            "max_iter": epochs or self.options.epochs,
+            "max_iter": epochs or self.options.epochs - self.options.final_epochs,
             "random_state": self.seed,
             "verbose": int(self.options.verbose),
         }
-        return given
+
+    def fit(self, model, rows: np.ndarray):
+        """Fit in two phases, the second at the final learning rate."""
+        X, y = self.X[rows], self.y[rows]
+        model.set_params(warm_start=True).fit(X, y)
+        if self.options.final_epochs:
+            rate = self.options.final_learning_rate
+            model.set_params(
+                max_iter=self.options.final_epochs, learning_rate_init=rate
+            ).fit(X, y)
+        return model
 
     def search_rows(self) -> np.ndarray:
         share = self.options.search_fraction or 1.0
@@ -138,7 +149,11 @@ class Study:
         epochs = changes.pop("epochs", None)
         model = BatchEnsembleClassifier(
             **(self.common(epochs) | params | changes), n_members=1, factor_init=None
-        ).fit(self.X[rows], self.y[rows])
+        )
+        if epochs:
+            model.fit(self.X[rows], self.y[rows])
+        else:
+            self.fit(model, rows)
         found = {"params": params, "test": model.predict_proba(self.test[0])}
         found["validation"] = model.predict_proba(self.X[self.held])
         found["value"] = self.validation_loss(found["validation"])
@@ -256,7 +271,7 @@ class Study:
             if best is None or value < best[0]:
                 best = value, params
         model = BatchEnsembleClassifier(**self.common(), n_members=K, **best[1])
-        model.fit(self.X[self.kept], self.y[self.kept])
+        self.fit(model, self.kept)
         return self.fitted(model, {"params": best[1]})
 
     def tuned(self) -> dict:
@@ -264,6 +279,7 @@ class Study:
             "tuning": self.options.tuning,
             "tuning_learning_rate": self.options.tuning_learning_rate,
             "entropy_weight": self.options.entropy_weight,
+            "warmup_epochs": self.options.warmup_epochs,
             "validation_fraction": 0.2,
         }
 
@@ -285,7 +301,7 @@ class Study:
     def fit_tuned(self, model):
         """Fit on both parts: the model holds out a fifth itself to tune on."""
         rows = np.concatenate([self.held, self.kept])
-        model.fit(self.X[rows], self.y[rows])
+        self.fit(model, rows)
         return self.fitted(
             model,
             {
@@ -329,6 +345,9 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=5e-4)
     parser.add_argument("--tuning-learning-rate", type=float, default=2.5e-3)
     parser.add_argument("--entropy-weight", type=float, default=1e-3)
+    parser.add_argument("--warmup-epochs", type=int, default=5)
+    parser.add_argument("--final-epochs", type=int, default=0)
+    parser.add_argument("--final-learning-rate", type=float, default=1e-4)
     parser.add_argument("--tuning", choices=["global", "layerwise"], default="global")
     parser.add_argument(
         "--factors", default="signs:0.75", help="hyper-batch: kind:scale"

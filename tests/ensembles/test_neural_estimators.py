@@ -134,6 +134,14 @@ def test_warm_start_continues_exactly(cls, iris):
     assert halves.n_iter_ == 6
 
 
+def test_warm_start_takes_the_new_learning_rate(cls, iris):
+    X, y = iris
+    estimator = make(cls, warm_start=True).fit(X, y)
+    before = estimator.predict_proba(X)
+    estimator.set_params(learning_rate_init=1e-12, max_iter=1).fit(X, y)
+    np.testing.assert_allclose(estimator.predict_proba(X), before, atol=1e-6)
+
+
 def test_a_checkpoint_resumes_exactly(cls, iris, tmp_path):
     X, y = iris
     path = tmp_path / "run.npz"
