@@ -77,7 +77,7 @@ def minimize_bfgs(
     *,
     max_calls: int,
     max_step: float,
-    tolerance: float = 1e-4,
+    tolerance: float = 1e-3,
 ) -> tuple[FloatArray, FloatArray]:
     """Minimise from each row of x and return the best points and values found.
 
@@ -93,7 +93,7 @@ def minimize_bfgs(
         Calls of `function`, all starts together counting as one.
     max_step : float
         Largest change of a coordinate in one step.
-    tolerance : float, default=1e-4
+    tolerance : float, default=1e-3
         Stop once no start's value falls by more than this, relative to 1 + |f|.
 
     Returns

@@ -123,6 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", default="accsmbo,random")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--only", default="", help="names of functions, else all")
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
@@ -130,7 +131,7 @@ def main() -> None:
     chosen = set(filter(None, args.only.split(","))) or set(SPACES)
     for peer in args.peers.split(","):
         results.environments[peer] = environment([peer])
-        for seed in range(args.seeds):
+        for seed in range(args.first_seed, args.first_seed + args.seeds):
             for name, space, f, minimum in functions(seed):
                 key = f"{name}|{peer}|{seed}"
                 if name not in chosen or key in results.runs:

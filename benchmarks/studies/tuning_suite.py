@@ -72,6 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", default="accsmbo,random")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--budget", type=int, default=max(BUDGETS))
     parser.add_argument("--tasks", type=Path, default=HERE / "tuning_tasks.py")
     parser.add_argument(
@@ -85,7 +86,7 @@ def main() -> None:
     tasks = [t for t in load_tasks(args.tasks) if not chosen or t[0] in chosen]
     for peer in peers:
         results.environments[peer] = environment([peer])
-        for seed in range(args.seeds):
+        for seed in range(args.first_seed, args.first_seed + args.seeds):
             for task, space, f in tasks:
                 results.run(task, peer, seed, space, f, args.budget)
         results.extra = summarise(results.runs, json.loads(args.reference.read_text()))
