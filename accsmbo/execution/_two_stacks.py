@@ -88,7 +88,8 @@ class TwoStacks(BaseEstimator):
     ----------
     density : object with ``pdf(U)``, sequence of them, or None, default=None
         Empirical density on the unit cube, one for each subspace where there are
-        several; None: the order of selection alone counts.
+        several; None: that of the optimizer, and its ``rate``, where it has one, else
+        the order of selection alone counts.
     rate : float, default=1.0
         Weight of the density at the start, in [0, 1].
     time_constant : float, default=5.0
@@ -145,6 +146,11 @@ class TwoStacks(BaseEstimator):
         self._optimizer = optimizer
         self._n_slots = n_slots
         self._steady = steady
+        self._rate, self._in_use = self.rate, self.density
+        if self.density is None:
+            optimizer.in_design  # noqa: B018 (starts it)
+            self._in_use = getattr(optimizer, "_density_in_use", None)
+            self._rate = getattr(optimizer, "rate", self.rate)
         enough = n_slots >= MIN_WORKERS
         self._n_slow = max(1, round(SLOW_WORKERS * n_slots)) if enough else 0
         self._fast: deque[_Entry] = deque(maxlen=MAX_ENTRIES)
@@ -243,7 +249,7 @@ class TwoStacks(BaseEstimator):
             proposals = self._optimizer.propose(self.n_candidates)
         self._dirty = False
         self._n_updates += 1
-        weight = self.rate * math.exp(-self._n_modelled / self.time_constant)
+        weight = self._rate * math.exp(-self._n_modelled / self.time_constant)
         values = value(self._densities(proposals), weight, len(proposals))
         # The best is pushed last, so that it is popped first.
         order = np.argsort(values, kind="stable")
@@ -253,18 +259,16 @@ class TwoStacks(BaseEstimator):
             stack.append(_Entry(proposals[i], self._n_updates, len(self._started)))
 
     def _densities(self, proposals: Sequence[Proposal]) -> FloatArray | None:
-        if self.density is None or not proposals:
+        if self._in_use is None or not proposals:
             return None
-        several = isinstance(self.density, (list, tuple))
-        return np.array(
-            [self._density(p, self.density if several else None) for p in proposals]
-        )
+        return np.array([self._density(p) for p in proposals])
 
-    def _density(self, proposal: Proposal, each: Sequence[Any] | None) -> float:
-        density = self.density if each is None else each[proposal.subspace]
-        if density is None:
-            return 1.0
-        return float(density.pdf(proposal.unit[None, :])[0])
+    def _density(self, proposal: Proposal) -> float:
+        U, index = proposal.unit[None, :], proposal.subspace
+        if isinstance(self._in_use, (list, tuple)):
+            density = self._in_use[index]
+            return 1.0 if density is None else float(density.pdf(U)[0])
+        return float(self._in_use.pdf(U, *([index] if index else []))[0])
 
     def _pop(self, stack: deque[_Entry]) -> _Entry | None:
         while stack:

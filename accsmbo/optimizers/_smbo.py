@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from accsmbo.acquisition import (
@@ -22,7 +23,7 @@ from accsmbo.acquisition import (
     LogExpectedImprovement,
     maximize_acquisition,
 )
-from accsmbo.acquisition._maximize import perturbed
+from accsmbo.acquisition._maximize import PENDING_RADIUS, perturbed
 from accsmbo.exceptions import SurrogateFailedWarning
 from accsmbo.optimizers._base import Observations, Optimizer
 from accsmbo.optimizers._initial_design import InitialDesign
@@ -176,6 +177,8 @@ class SMBO(Optimizer):
         C = np.unique(subspace.snap(C), axis=0)
         known = {row.tobytes() for row in [*observations.U, *observations.pending]}
         C = C[[row.tobytes() not in known for row in C]]
+        radius = PENDING_RADIUS if (subspace.levels == 0).any() else 0.0
+        C = C[cdist(C, observations.pending).min(axis=1) >= radius]
         acquisition = self._acquisition_of(observations)
         chosen: list[FloatArray] = []
         while len(chosen) < n and len(C):
@@ -185,6 +188,7 @@ class SMBO(Optimizer):
             model = model.condition(C[[i]], believed)
             best = min(best, float(believed[0]))
             C = np.delete(C, i, axis=0)
+            C = C[cdist(C, chosen[-1:])[:, 0] >= radius]
         return chosen
 
     def _model_based(

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A real Dask cluster: same results, and a killed worker does not end the search."""
+
+import os
+import signal
+import threading
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+
+from accsmbo import minimize
+from accsmbo.optimizers import RandomSearch
+from accsmbo.search import RandomizedSearchCV
+from tests._searches import small_data
+from tests.execution._functions import SPACE, Notes
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster = distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
+        )
+        with cluster, distributed.Client(cluster) as client:
+            yield client
+
+
+def test_same_results_as_in_our_own_processes(client):
+    X, y = small_data(60)
+    space = {"C": stats.loguniform(1e-2, 1e2)}
+
+    def fit(**kwargs):
+        search = RandomizedSearchCV(
+            LogisticRegression(), space, n_iter=6, cv=2, random_state=0, **kwargs
+        )
+        return search.fit(X, y).cv_results_
+
+    ours = fit(n_jobs=2)
+    executors = [{"executor": client}, {"executor": client.get_executor()}]
+    for kwargs in executors:
+        theirs = fit(**kwargs)
+        assert theirs["params"] == ours["params"]
+        np.testing.assert_array_equal(
+            theirs["mean_test_score"], ours["mean_test_score"]
+        )
+    with joblib.parallel_config("dask", client=client):
+        theirs = fit()
+    np.testing.assert_array_equal(theirs["mean_test_score"], ours["mean_test_score"])
+
+
+def test_the_data_are_scattered_once(client):
+    sent = []
+
+    class Counting:
+        def submit(self, function, *args, **kwargs):
+            sent.append([type(arg).__name__ for arg in args])
+            return client.submit(function, *args, **kwargs)
+
+        def scatter(self, data, **kwargs):
+            sent.append("scattered")
+            return client.scatter(data, **kwargs)
+
+        def nthreads(self):
+            return client.nthreads()
+
+    X, y = small_data(60)
+    RandomizedSearchCV(
+        LogisticRegression(),
+        {"C": [0.1, 1.0, 10.0, 100.0]},
+        n_iter=3,
+        cv=2,
+        executor=Counting(),
+    ).fit(X, y)
+    assert sent[0] == "scattered"
+    assert sent[1:] == [["Future", "Fold"]] * 6
+
+
+def test_one_worker_killed_and_the_search_completes(client, tmp_path):
+    notes = Notes(tmp_path, seconds=0.2)
+    killed = []
+
+    def kill_one():
+        _, pid, _ = notes.calls()[-1]
+        os.kill(pid, signal.SIGKILL)
+        killed.append(pid)
+
+    timer = threading.Timer(1.0, kill_one)
+    timer.start()
+    history = minimize(
+        notes,
+        SPACE,
+        optimizer=RandomSearch(),
+        n_trials=30,
+        executor=client,
+        random_state=0,
+    )
+    timer.join()
+    assert len(killed) == 1
+    assert sorted(t.number for t in history.trials) == list(range(30))
+    assert np.isfinite(history.values).all()
