@@ -41,6 +41,7 @@ class Design:
         self.dtype = np.dtype(dtype)
         self.size = self.X.shape[1] + bool(constant)
         self._squared: Any = None
+        self._column_squares: Array | None = None
 
     def _drop_empty_columns(self, X: Any) -> Any:
         used = np.zeros(X.shape[1], dtype=bool)
@@ -81,6 +82,19 @@ class Design:
             return np.asarray(product)
         last = np.asarray(self.constant**2 * d.sum(axis=0)).reshape(1, *d.shape[1:])
         return np.concatenate([product, last]).astype(self.dtype, copy=False)
+
+    def column_squares(self) -> Array:
+        """Return the sum of squares of each column, kept after the first call."""
+        if self._column_squares is None:
+            if self._sparse:
+                data, columns = self.X.data, self.X.indices
+                squares = np.bincount(columns, data**2, minlength=self.X.shape[1])
+            else:
+                squares = np.einsum("ij,ij->j", self.X, self.X)
+            if self.constant:
+                squares = np.append(squares, self.constant**2 * self.X.shape[0])
+            self._column_squares = squares.astype(self.dtype)
+        return self._column_squares
 
     def weighted_gram(self, d: Array) -> Array:
         """Return ``[X, c]^T diag(d) [X, c]`` as a dense (size, size) matrix."""

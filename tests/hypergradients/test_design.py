@@ -29,6 +29,8 @@ def test_products(container, constant, k):
     np.testing.assert_allclose(
         design.expand(design.squared_adjoint(r)), (full**2).T @ r
     )
+    squares = design.expand(design.column_squares())
+    np.testing.assert_allclose(squares, (full**2).sum(axis=0))
     np.testing.assert_allclose(raw_outputs(w, container(X), constant), full @ w)
     np.testing.assert_allclose(raw_outputs_vjp(container(X), r, constant), expected)
 

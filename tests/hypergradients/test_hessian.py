@@ -76,6 +76,15 @@ def test_warm_start_of_conjugate_gradients(monkeypatch):
     np.testing.assert_allclose(image, design.dot(x))
 
 
+def test_empty_columns_without_a_penalty_are_no_obstacle_to_cg(monkeypatch):
+    monkeypatch.setattr(_hessian, "DIRECT_SIZE", 0)
+    design = Design(X * [1, 1, 1, 0], 0.0, np.float64)
+    loss = LogisticLoss(SIGNS[:, 0], np.ones(30))
+    hessian = Hessian(design, loss.curvature(np.zeros(30)), np.zeros(4))
+    x, _ = hessian.solve(np.array([1.0, 1.0, 1.0, 0.0]), rtol=1e-10)
+    np.testing.assert_allclose(hessian.product(x)[0], [1, 1, 1, 0], atol=1e-8)
+
+
 def test_columns_of_different_scale_keep_the_whole_diagonal(monkeypatch):
     monkeypatch.setattr(_hessian, "DIRECT_SIZE", 0)
     design = Design(X * [1, 1, 1, 1e4], 0.0, np.float64)
