@@ -245,7 +245,7 @@ class FoldHypergradient:
         loss = outer_loss(self.scoring, final)
         check_link(loss, problem.link, final)
         y = _encode(problem, self.y_test)
-        inner_tolerance = TIGHT if tolerance is None else min(3 * tolerance, 0.03)
+        inner_tolerance = TIGHT if tolerance is None else min(tolerance, 0.03)
         rtol = TIGHT if tolerance is None else min(2 * tolerance**0.5, 1e4 * tolerance)
         for _ in range(MAX_TIGHTENING):
             solution = problem.solve(

@@ -52,7 +52,7 @@ class HOAG(Optimizer):
     """Hyperparameter optimization with approximate gradients (Pedregosa 2016).
 
     A projected descent in the unit cube. The inner problem of trial k is solved to the
-    relative accuracy ``tau_k = max(tolerance, initial_tolerance 0.3^k)``, k counting
+    relative accuracy ``tau_k = max(3 tolerance, initial_tolerance 0.3^k)``, k counting
     accepted steps. A step is accepted if the loss does not rise by more than that
     accuracy; otherwise the region is shrunk and the step tried again. The paper's
     adaptive step length is replaced by BFGS curvature within a region of adaptive
@@ -68,9 +68,9 @@ class HOAG(Optimizer):
     n_restarts : int, default=0
         Further descents after the first has converged, each from the point that is
         farthest from all evaluated ones.
-    tolerance : float, default=3e-4
+    tolerance : float, default=1e-4
         It has converged where the decrease still promised is below this share of the
-        loss; also the last accuracy asked of the inner solves.
+        loss; three times it is the last accuracy asked of the inner solves.
     initial_tolerance : float, default=1e-2
         First accuracy asked of the inner solves.
     points_to_evaluate : list of dict, default=None
@@ -117,7 +117,7 @@ class HOAG(Optimizer):
         space: Any = None,
         *,
         n_restarts: int = 0,
-        tolerance: float = 3e-4,
+        tolerance: float = 1e-4,
         initial_tolerance: float = 1e-2,
         points_to_evaluate: list[dict[str, Any]] | None = None,
         random_state: Any = None,
@@ -176,7 +176,7 @@ class HOAG(Optimizer):
             return
         descent.x, descent.f, descent.g = u, f, g
         descent.radius = min(descent.radius * GROW, LARGEST_RADIUS)
-        descent.tau = max(0.3 * descent.tau, self.tolerance)
+        descent.tau = max(0.3 * descent.tau, 3 * self.tolerance)
 
     def _next_step(self, descent: _Descent) -> FloatArray | None:
         """Return the next point, or None where the descent has converged."""
@@ -195,8 +195,8 @@ class HOAG(Optimizer):
         gain = -(g @ step + 0.5 * step @ B @ step)
         if gain > self.tolerance * abs(descent.f) and descent.radius > SMALLEST_RADIUS:
             return np.asarray(point)
-        if descent.tau > self.tolerance and np.abs(step).max() > SMALLEST_RADIUS:
-            descent.tau = self.tolerance  # look once more, accurately
+        if descent.tau > 3 * self.tolerance and np.abs(step).max() > SMALLEST_RADIUS:
+            descent.tau = 3 * self.tolerance  # look once more, accurately
             return np.asarray(point)
         return None
 
@@ -216,7 +216,7 @@ class HOAG(Optimizer):
         n_vanished = descent.n_vanished + at_once
         n_restarts = descent.n_restarts + (not at_once)
         self._descents[observations.subspace] = _Descent(
-            tau=max(self.tolerance, min(RESTART_TOLERANCE, self.initial_tolerance)),
+            tau=max(3 * self.tolerance, min(RESTART_TOLERANCE, self.initial_tolerance)),
             n_seen=len(observations.y),
             n_restarts=n_restarts,
             n_vanished=n_vanished,
