@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from accsmbo.ensembles._layers._dense import DenseLayer, LinearCache
+from accsmbo.ensembles._layers._dense import DenseLayer
 from accsmbo.ensembles._layers._patches import (
     PADDINGS,
     extract_patches,
@@ -57,11 +57,9 @@ class ConvolutionLayer(DenseLayer):
         positions = patches.shape[2] * patches.shape[3]
         return patches.reshape(len(X), -1, patches.shape[-1]), positions
 
-    def _inputs(self, dA: np.ndarray, cache: LinearCache) -> np.ndarray:
-        shape = cache.input_shape
-        patches = dA.reshape(*dA.shape[:1], shape[1], *self._image(shape), -1)
-        dX = scatter_patches(patches, shape, self.kernel_size, self.padding)
-        return dX.sum(axis=0, keepdims=True) if shape[0] == 1 else dX
+    def _inputs(self, dA: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        patches = dA.reshape(shape[1], *self._image(shape), -1)
+        return scatter_patches(patches, shape[1:], self.kernel_size, self.padding)
 
     def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
         return (*self._image(X.shape), self.n_outputs)

@@ -202,10 +202,7 @@ class DenseLayer:
             self._add_column_gradients(cache, (dZ, summed, moved), grads)
         dX = None
         if needs_input:
-            dA = self._row_gradient(params, dP, "W", "r")
-            if dQ is not None:
-                dA += self._row_gradient(params, dQ, "Delta", "u")
-            dX = self._inputs(dA, cache)
+            dX = self._input_gradient(params, cache, dP, dQ)
         return dX, self._embedding_gradient(params, cache, summed, moved)
 
     def penalty(
@@ -239,9 +236,9 @@ class DenseLayer:
     def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
         return X, 1
 
-    def _inputs(self, dA: np.ndarray, cache: LinearCache) -> np.ndarray:
-        dA = dA.reshape(self.n_members, *cache.input_shape[1:])
-        return dA.sum(axis=0, keepdims=True) if cache.input_shape[0] == 1 else dA
+    def _inputs(self, dA: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Return one member's gradient by its inputs, given that by its rows A."""
+        return dA.reshape(shape[1:])
 
     def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
         return (self.n_outputs,)
@@ -341,16 +338,32 @@ class DenseLayer:
             pair = (None, None) if r is None or dr is None else (r[k], dr[k])
             add_row_gradients(W, pair[0], G.reshape(W.shape), dW=dW, dr_k=pair[1])
 
-    def _row_gradient(
-        self, params: Views, dP: np.ndarray, kernel: str, row: str
+    def _input_gradient(
+        self,
+        params: Views,
+        cache: LinearCache,
+        dP: np.ndarray,
+        dQ: np.ndarray | None,
     ) -> np.ndarray:
-        """Return the gradient by A through one kernel: (dP W^T) o r_k."""
-        W = params[kernel]
-        dA = dP @ W.reshape(-1, self.n_outputs).T
-        r = self._factor(params, row)
-        if r is not None:
-            dA *= np.tile(r, W.shape[0])[:, None]
-        return dA
+        """Return the gradient by the inputs, [dP, dQ] [W o r_k, Delta o u_k]^T."""
+        members = []
+        for k, dP_k in enumerate(dP):
+            kernel, rows = self._member_kernel(params, "W", "r", k), dP_k
+            if dQ is not None:
+                moved = self._member_kernel(params, "Delta", "u", k)
+                kernel = np.concatenate([kernel, moved], axis=1)
+                rows = np.concatenate([dP_k, dQ[k]], axis=1)
+            members.append(self._inputs(rows @ kernel.T, cache.input_shape))
+        dX = np.stack(members)
+        return dX.sum(axis=0, keepdims=True) if cache.input_shape[0] == 1 else dX
+
+    def _member_kernel(
+        self, params: Views, kernel: str, row: str, k: int
+    ) -> np.ndarray:
+        """Return W o r_k as a matrix (n, s)."""
+        W, r = params[kernel], self._factor(params, row)
+        scaled = W if r is None else W * r[k][:, None]
+        return scaled.reshape(-1, self.n_outputs)
 
     def _add_column_gradients(
         self,

@@ -154,8 +154,9 @@ class LowRankDenseLayer(DenseLayer):
             grads["delta"] += (dZ * cache.e[..., h:]).sum(axis=1)
         dX = None
         if needs_input:
-            dA = self._row_gradient(params, dP, "W", "r") + dY @ params["G"].T
-            dX = self._inputs(dA, cache)
+            dX = self._input_gradient(params, cache, dP, None)
+            through = dY @ params["G"].T
+            dX += through.sum(axis=0) if len(dX) == 1 else through
         return dX, de
 
     def _columns(self, params: Views) -> np.ndarray | float:

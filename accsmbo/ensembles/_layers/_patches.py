@@ -9,7 +9,6 @@ P    patches, (..., h', w', l l c), ordered like a kernel of shape (l, l, c)
 """
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 PADDINGS = ("same", "valid")
 
@@ -43,9 +42,16 @@ def extract_patches(X: np.ndarray, kernel_size: int, padding: str) -> np.ndarray
     """
     margins = _margins(kernel_size, padding)
     padded = np.pad(X, [(0, 0)] * (X.ndim - 3) + [margins, margins, (0, 0)])
-    windows = sliding_window_view(padded, (kernel_size, kernel_size), axis=(-3, -2))
-    patches = np.moveaxis(windows, -3, -1)
-    return np.ascontiguousarray(patches).reshape(*patches.shape[:-3], -1)
+    *outer, height, width, channels = X.shape
+    rows = output_size(height, kernel_size, padding)
+    columns = output_size(width, kernel_size, padding)
+    taps = (kernel_size, kernel_size, channels)
+    patches = np.empty((*outer, rows, columns, *taps), X.dtype)
+    for i in range(kernel_size):
+        for j in range(kernel_size):
+            window = padded[..., i : i + rows, j : j + columns, :]
+            patches[..., i, j, :] = window
+    return patches.reshape(*outer, rows, columns, -1)
 
 
 def scatter_patches(
