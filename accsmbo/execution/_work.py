@@ -297,6 +297,10 @@ def portable(error: BaseException) -> bytes:
 def _set_filters(filters: list[tuple[Any, ...]]) -> None:
     warnings.resetwarnings()
     for action, message, category, module, line in filters:
+        if message is None and module is None:
+            # The category may be a tuple here.
+            warnings.simplefilter(action, category, line, append=True)
+            continue
         warnings.filterwarnings(
             action,
             getattr(message, "pattern", message) or "",

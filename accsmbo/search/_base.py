@@ -30,8 +30,9 @@ from accsmbo._sklearn_private import (
 )
 from accsmbo.evaluation import CrossValidationObjective
 from accsmbo.exceptions import SearchInterruptedWarning
-from accsmbo.execution import StopReason, run
+from accsmbo.execution import StopReason, TwoStacks, run
 from accsmbo.history import History
+from accsmbo.optimizers import AccSMBO
 from accsmbo.search._names import check_names
 from accsmbo.search._progress import Progress
 from accsmbo.search._study import search_journal, seeded
@@ -130,7 +131,7 @@ class BaseOptimizerSearchCV(BaseSearchCV):
 
     def _make_scheduler(self, optimizer):
         """Return what decides which proposal a free worker gets; None: the newest."""
-        return None
+        return TwoStacks() if isinstance(optimizer, AccSMBO) else None
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
