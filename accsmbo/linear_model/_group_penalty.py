@@ -197,7 +197,7 @@ class GroupRidge(RegressorMixin, _GroupPenaltyModel):
     >>> from accsmbo.linear_model import GroupRidge
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> model = GroupRidge(groups=[0, 1]).set_params(alpha__0=1e-3, alpha__1=1e3)
-    >>> model.fit(X, [0.0, 1.0, 1.0]).coef_.round(2)
+    >>> abs(model.fit(X, [0.0, 1.0, 1.0]).coef_).round(2)
     array([1., 0.])
     """
 
@@ -305,8 +305,8 @@ class GroupLogisticRegression(ClassifierMixin, _GroupPenaltyModel):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> groups = [j // 10 for j in range(30)]  # means, errors, worst values
     >>> model = GroupLogisticRegression([1.0, 100.0, 1.0], groups=groups)
-    >>> float(round(model.fit(scale(X), y).score(scale(X), y), 2))
-    0.99
+    >>> bool(model.fit(scale(X), y).score(scale(X), y) > 0.98)
+    True
     """
 
     _problem_class = GroupLogisticRegressionProblem

@@ -8,6 +8,7 @@ import numpy as np
 
 from accsmbo.evaluation import CrossValidationObjective
 from accsmbo.hypergradients import FoldHypergradient, NotDifferentiableError
+from accsmbo.hypergradients._fold import last_step
 
 __all__ = ["GradientObjective"]
 
@@ -76,8 +77,10 @@ class GradientObjective(CrossValidationObjective):
                 *self.splits[index],
                 names=tuple(trial.params),
                 scoring=self._optimised_scorer(),
-                sample_weight=_only_weight(self.fit_params),
-                score_weight=_only_weight(self.score_params),
+                sample_weight=_only_weight(
+                    self.fit_params, last_step(self.estimator)[1] + "sample_weight"
+                ),
+                score_weight=_only_weight(self.score_params, "sample_weight"),
             )
         return self._folds[key]
 
@@ -100,7 +103,7 @@ class GradientObjective(CrossValidationObjective):
         if not (several or self.return_train_score or self.keep_predictions):
             return record | {"test_scores": scores}
         model = fold.fitted_estimator(trial.params, result)
-        if model is None:
+        if model is None or self.score_params:
             return None
         record["test_scores"] = self.scorer(model, fold.X_test, fold.y_test)
         if self.return_train_score:
@@ -110,14 +113,11 @@ class GradientObjective(CrossValidationObjective):
         return record
 
 
-def _only_weight(params):
+def _only_weight(params, understood):
     """Return the sample weights among routed parameters; nothing else is understood."""
     params = {k: v for k, v in (params or {}).items() if v is not None}
-    weight = None
-    for name, value in params.items():
-        if name.rsplit("__", 1)[-1] != "sample_weight":
-            raise NotDifferentiableError(
-                f"fit and score parameters must be sample_weight, got {name!r}."
-            )
-        weight = value
-    return weight
+    if set(params) - {understood}:
+        raise NotDifferentiableError(
+            f"fit and score parameters must be {understood}, got {sorted(params)}."
+        )
+    return params.get(understood)

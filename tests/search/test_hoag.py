@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import loguniform
 from sklearn.datasets import load_breast_cancer, make_regression
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -85,6 +85,31 @@ def test_sample_weight_reaches_the_inner_problem():
     plain.fit(*data, sample_weight=weight)
     assert weighted.best_score_ == pytest.approx(plain.best_score_, rel=1e-2)
     assert weighted.history_[0][1].gradient
+
+
+def test_weights_of_a_pipeline_step_reach_the_inner_problem():
+    weight = np.linspace(0.1, 3, len(y))
+    search = HOAGSearchCV(MODEL, SPACE, scoring="neg_log_loss", cv=3, n_iter=1)
+    search.fit(X, y, logisticregression__sample_weight=weight)
+    plain = GridSearchCV(
+        MODEL, {"logisticregression__C": [1.0]}, scoring="neg_log_loss", cv=3
+    ).fit(X, y, logisticregression__sample_weight=weight)
+    assert search.best_score_ == pytest.approx(plain.best_score_, rel=1e-2)
+    assert search.history_[0][1].gradient
+
+
+def test_scores_that_need_a_fit_of_their_own():
+    counts = np.round(np.exp(X[:, 0] / X[:, 0].max()))
+    search = HOAGSearchCV(
+        make_pipeline(StandardScaler(), PoissonRegressor()),
+        {"poissonregressor__alpha": loguniform(1e-3, 1e3)},
+        scoring=["neg_mean_poisson_deviance", "r2"],
+        refit="neg_mean_poisson_deviance",
+        cv=2,
+        n_iter=2,
+    ).fit(X, counts)
+    assert np.isfinite(search.cv_results_["mean_test_r2"]).all()
+    assert search.history_[1][1].gradient
 
 
 def test_group_penalties():
