@@ -4,5 +4,11 @@
 from accsmbo.plotting._convergence import ConvergenceDisplay
 from accsmbo.plotting._lambda_path import LambdaPathDisplay
 from accsmbo.plotting._reliability import ReliabilityDisplay
+from accsmbo.plotting._worker_timeline import WorkerTimelineDisplay
 
-__all__ = ["ConvergenceDisplay", "LambdaPathDisplay", "ReliabilityDisplay"]
+__all__ = [
+    "ConvergenceDisplay",
+    "LambdaPathDisplay",
+    "ReliabilityDisplay",
+    "WorkerTimelineDisplay",
+]
