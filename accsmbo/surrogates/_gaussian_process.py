@@ -57,8 +57,6 @@ class GaussianProcess(BaseEstimator):
         Priors of the hyperparameters; None means the measured defaults.
     warp : bool, default=False
         Whether to learn a monotone warping of each ordered dimension.
-    trend : bool, default=False
-        Whether a quadratic polynomial of the ordered dimensions is part of the prior.
     mean_variance : float, default=1.0
         Prior variance of the constant mean, as a multiple of the amplitude.
     max_iter : int, default=20
@@ -117,7 +115,6 @@ class GaussianProcess(BaseEstimator):
         hyperparameters: Hyperparameters | None = None,
         priors: Priors | None = None,
         warp: bool = False,
-        trend: bool = False,
         mean_variance: float = 1.0,
         max_iter: int = 20,
         warm_start: bool = False,
@@ -128,7 +125,6 @@ class GaussianProcess(BaseEstimator):
         self.hyperparameters = hyperparameters
         self.priors = priors
         self.warp = warp
-        self.trend = trend
         self.mean_variance = mean_variance
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -173,7 +169,7 @@ class GaussianProcess(BaseEstimator):
         t = standard.apply(values)
         N = standard.apply_scale(np.where(known, errors, 0.0)) ** 2
         warped = np.flatnonzero(~kinds) if self.warp else np.zeros(0, np.intp)
-        layout = Layout(kinds, warped, bool(known.any()), self.trend)
+        layout = Layout(kinds, warped, bool(known.any()))
         core = self._learn(layout, points, t, N)
         posterior = self._factor(core, kinds, points, core.noise_variances(N))
         self._standard, self._t, self._posterior = standard, t, posterior

@@ -6,15 +6,13 @@ Notation
 U       (n, d)  observed points;  z their warped images
 y       (n,)    standardised losses
 N       (n,)    known noise variances in units of y, 0 where unknown
-R       (n, n)  c + v p + k(s) + diag(lam + tau N): covariance over the amplitude;
-                c is the prior variance of the constant mean, v that of the trend,
-                p the covariance of a quadratic polynomial, see `_trend`
+R       (n, n)  c + k(s) + diag(lam + tau N): covariance divided by the amplitude;
+                c is the prior variance of the constant mean
 A       (n,)    R^-1 y
 q               y' A + 2;  the amplitude s2 = q / (n + 2) is profiled out under an
                 inverse gamma prior worth two observations of variance one
 G       (n, n)  d nll / dR = (R^-1 - A A' / s2) / 2
-theta           log l (d), log lam, then where used log v, log a (w), log b (w),
-                log tau
+theta           log l (d), log lam, then where used log a (w), log b (w), log tau
 
 nll = (n + 2)/2 log q + 1/2 log|R| + 1/2 sum ((theta - mu) / sd)^2, Rasmussen and
 Williams (2006), eq. 5.8 with the amplitude profiled out, plus normal priors on
@@ -34,7 +32,6 @@ from accsmbo.surrogates._cholesky import (
     solve_lower,
 )
 from accsmbo.surrogates._kernels import Kernel, scaled_distance
-from accsmbo.surrogates._trend import polynomial, polynomial_gradient
 from accsmbo.surrogates._warping import warp, warp_gradient
 
 __all__ = [
@@ -79,15 +76,12 @@ class Priors:
         Exponents of the input warping, centred on the identity.
     noise_factor : NormalPrior
         By how much known noise variances are to be multiplied.
-    trend : NormalPrior
-        Prior variance of the quadratic trend, relative to the amplitude.
     """
 
     length_scale: NormalPrior = NormalPrior(0.0, 1.5, 0.02, 30.0)
     noise: NormalPrior = NormalPrior(float(np.log(1e-5)), 2.0, 1e-8, 1.0)
     warp: NormalPrior = NormalPrior(0.0, 0.5, 0.2, 5.0)
     noise_factor: NormalPrior = NormalPrior(0.0, 1.5, 1e-3, 30.0)
-    trend: NormalPrior = NormalPrior(float(np.log(0.1)), 1.5, 1e-4, 10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +100,6 @@ class Hyperparameters:
         Exponents of the input warping; None: no warping.
     noise_factor : float, default=1.0
         Multiplies the known noise variances.
-    trend : float, default=0.0
-        Prior variance of the quadratic trend, as a multiple of the amplitude.
     """
 
     length_scales: FloatArray
@@ -116,7 +108,6 @@ class Hyperparameters:
     warp_a: FloatArray | None = field(default=None)
     warp_b: FloatArray | None = field(default=None)
     noise_factor: float = 1.0
-    trend: float = 0.0
 
     def warped(self, U: FloatArray) -> FloatArray:
         """Return the images of points in the unit cube."""
@@ -141,14 +132,11 @@ class Layout:
         The dimensions that are warped.
     known_noise : bool
         Whether theta ends with the factor on the known noise.
-    trend : bool
-        Whether there is a quadratic trend.
     """
 
     categorical: BoolArray
     warped: np.ndarray[tuple[int], np.dtype[np.intp]]
     known_noise: bool
-    trend: bool = False
 
     def same_as(self, other: "Layout | None") -> bool:
         """Whether theta means the same in another layout."""
@@ -157,15 +145,13 @@ class Layout:
             and np.array_equal(self.categorical, other.categorical)
             and np.array_equal(self.warped, other.warped)
             and self.known_noise == other.known_noise
-            and self.trend == other.trend
         )
 
     def priors(self, priors: Priors) -> list[NormalPrior]:
         """Return one prior for each entry of theta."""
         d, w = len(self.categorical), len(self.warped)
         tail = [priors.noise_factor] if self.known_noise else []
-        trend = [priors.trend] if self.trend else []
-        head = [priors.length_scale] * d + [priors.noise] + trend
+        head = [priors.length_scale] * d + [priors.noise]
         return head + [priors.warp] * (2 * w) + tail
 
     def unpack(self, theta: FloatArray) -> Hyperparameters:
@@ -173,14 +159,13 @@ class Layout:
         d, w = len(self.categorical), len(self.warped)
         values = np.exp(theta)
         a = b = None
-        first = d + 1 + self.trend
+        first = d + 1
         if w:
             a, b = np.ones(d), np.ones(d)
             a[self.warped] = values[first : first + w]
             b[self.warped] = values[first + w : first + 2 * w]
         factor = float(values[-1]) if self.known_noise else 1.0
-        trend = float(values[d + 1]) if self.trend else 0.0
-        return Hyperparameters(values[:d], float(values[d]), None, a, b, factor, trend)
+        return Hyperparameters(values[:d], float(values[d]), None, a, b, factor)
 
 
 def profiled_amplitude(y: FloatArray, A: FloatArray) -> float:
@@ -263,9 +248,6 @@ def penalised_likelihood(
     s = scaled_distance(Z, Z, hyper.length_scales, layout.categorical)
     k, slope = kernel.value_and_slope(s)
     k += mean_variance
-    if layout.trend:
-        p = polynomial(Z, Z, layout.categorical)
-        k += hyper.trend * p
     k.ravel()[:: n + 1] += hyper.noise + hyper.noise_factor * N
     L, _ = jittered_cholesky(k)
     half = solve_lower(L, y)
@@ -279,12 +261,8 @@ def penalised_likelihood(
     w, WZ = W.sum(1), W @ Z
     parts = [_length_gradient(W, w, Z, WZ, U, layout, hyper.length_scales)]
     parts.append(np.array([hyper.noise * np.trace(G)]))
-    if layout.trend:
-        parts.append(np.array([hyper.trend * np.einsum("ij,ij->", G, p)]))
     if len(layout.warped):
         by_z = 4.0 * (w[:, None] * Z - WZ) / hyper.length_scales**2
-        if layout.trend:
-            by_z += 2.0 * hyper.trend * polynomial_gradient(Z, G, layout.categorical)
         parts.append(_warp_gradient(by_z, U, hyper, layout.warped))
     if layout.known_noise:
         parts.append(np.array([hyper.noise_factor * (np.diagonal(G) @ N)]))

@@ -25,11 +25,6 @@ from accsmbo.surrogates._cholesky import (
 )
 from accsmbo.surrogates._kernels import Kernel, scaled_distance
 from accsmbo.surrogates._likelihood import Hyperparameters
-from accsmbo.surrogates._trend import (
-    polynomial,
-    polynomial_diagonal,
-    polynomial_gradient,
-)
 from accsmbo.surrogates._warping import warp_gradient
 
 __all__ = ["Posterior"]
@@ -84,8 +79,6 @@ class Posterior:
         Z = hyper.warped(U)
         R = kernel.value(scaled_distance(Z, Z, hyper.length_scales, categorical))
         R += mean_variance
-        if hyper.trend:
-            R += hyper.trend * polynomial(Z, Z, categorical)
         R[np.diag_indices(len(R))] += diagonal
         L, jitter = jittered_cholesky(R)
         return cls(kernel, hyper, categorical, mean_variance, U, Z, diagonal, L, jitter)
@@ -130,7 +123,7 @@ class Posterior:
             means, variances = zip(*blocks, strict=True)
             return np.concatenate(means), np.concatenate(variances)
         kv = self._covariance(self.hyper.warped(V), self.Z)
-        return kv @ A, self._variance(V, solve_lower(self.L, kv.T))
+        return kv @ A, self._variance(solve_lower(self.L, kv.T))
 
     def moments_gradient(
         self, V: FloatArray, A: FloatArray
@@ -146,25 +139,16 @@ class Posterior:
         s = scaled_distance(X, self.Z, scales, self.categorical)
         k, slope = self.kernel.value_and_slope(s)
         k += self.mean_variance
-        if self.hyper.trend:
-            k += self.hyper.trend * polynomial(X, self.Z, self.categorical)
         half = solve_lower(self.L, k.T)
         B = solve_lower(self.L, half, transposed=True).T
         chain = 2.0 / scales**2 * by_v
 
         def contract(weights: FloatArray) -> FloatArray:
             C = weights * slope
-            total = (C.sum(1)[:, None] * X - C @ self.Z) * chain
-            if self.hyper.trend:
-                slopes = polynomial_gradient(X, weights, self.categorical, self.Z)
-                total += self.hyper.trend * slopes * by_v
-            return np.asarray(total)
+            return np.asarray((C.sum(1)[:, None] * X - C @ self.Z) * chain)
 
-        dvar = -2.0 * contract(B)
-        if self.hyper.trend:
-            own = polynomial_gradient(X, np.eye(len(X)), self.categorical)
-            dvar += 2.0 * self.hyper.trend * own * by_v
-        return k @ A, self._variance(V, half), contract(A[None, :]), dvar
+        mean_var = k @ A, self._variance(half)
+        return *mean_var, contract(A[None, :]), -2.0 * contract(B)
 
     def _warp_gradient(self, V: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the images of V and their derivative, 0 along categories."""
@@ -176,16 +160,9 @@ class Posterior:
 
     def _covariance(self, Z: FloatArray, V: FloatArray) -> FloatArray:
         s = scaled_distance(Z, V, self.hyper.length_scales, self.categorical)
-        k = self.kernel.value(s) + self.mean_variance
-        if self.hyper.trend:
-            k += self.hyper.trend * polynomial(Z, V, self.categorical)
-        return k
+        return self.kernel.value(s) + self.mean_variance
 
-    def _variance(self, V: FloatArray, half: FloatArray) -> FloatArray:
-        prior: FloatArray | float = 1.0 + self.mean_variance
-        if self.hyper.trend:
-            X = self.hyper.warped(V)
-            own = polynomial_diagonal(X, self.categorical)
-            prior = prior + self.hyper.trend * own
+    def _variance(self, half: FloatArray) -> FloatArray:
+        prior = 1.0 + self.mean_variance
         var = prior - np.einsum("ij,ij->j", half, half)
         return np.asarray(np.maximum(var, VARIANCE_FLOOR * prior))

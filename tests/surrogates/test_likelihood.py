@@ -23,10 +23,9 @@ def data(n=18):
 @pytest.mark.parametrize("kernel", [Matern52(), Matern32(), RBF(), MaternSum()])
 @pytest.mark.parametrize("warped", [[], [0, 1]])
 @pytest.mark.parametrize("known_noise", [False, True])
-@pytest.mark.parametrize("trend", [False, True])
-def test_gradient(kernel, warped, known_noise, trend):
+def test_gradient(kernel, warped, known_noise):
     U, y, N = data()
-    layout = Layout(CATEGORICAL, np.array(warped, np.intp), known_noise, trend)
+    layout = Layout(CATEGORICAL, np.array(warped, np.intp), known_noise)
     priors = layout.priors(Priors())
     rng = np.random.default_rng(1)
     theta = np.array([p.mean for p in priors]) + 0.3 * rng.standard_normal(len(priors))
