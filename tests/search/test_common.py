@@ -51,9 +51,7 @@ def expected_failed_checks(search):
 
 # One of the checks puts inf and NaN into integer targets.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@parametrize_with_checks(
-    instances(), expected_failed_checks=expected_failed_checks, xfail_strict=True
-)
+@parametrize_with_checks(instances(), expected_failed_checks=expected_failed_checks)
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
