@@ -45,17 +45,17 @@ SETS = (
     "kc1",
     "phoneme",
     "qsar-biodeg",
-    "satimage",
     "spambase",
     "vehicle",
+    "wilt",
 )
 DROPPED = {"MagicTelescope": ["ID"], "churn": ["phone_number"]}
 MODELS = {
     "mlp": (
-        MLPClassifier(batch_size=64, max_iter=30),
+        MLPClassifier(batch_size=128, max_iter=30),
         {
             "alpha": Real(1e-4, 10, log=True),
-            "learning_rate_init": Real(5e-4, 2e-2, log=True),
+            "learning_rate_init": Real(1e-3, 3e-2, log=True),
             "hidden_layer_sizes": Categorical([(16,), (32,), (64,)]),
         },
     ),
