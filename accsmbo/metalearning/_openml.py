@@ -79,6 +79,8 @@ def _evaluations(openml: Any, flow: int, task: int, metric: str, size: int) -> A
         OSError,
     ) as error:
         raise ConnectionError(_unreachable(openml, error)) from error
+    if len(frame):
+        frame = frame.dropna(subset=["parameters", "value"])
     return None if len(frame) == 0 else frame
 
 

@@ -44,6 +44,8 @@ MAX_JOINT = 600
 N_STARTS = 5
 # Random starts in the trust region, and calls, of the search under the surrogate.
 N_REFINE_STARTS, N_REFINE_CALLS = 6, 25
+# By how much the accuracy of inner solves tightens with each trial.
+TIGHTEN = 0.3
 # A learned density proposes the first point from so many good source tasks on.
 MODE_TASKS = 20
 
@@ -77,6 +79,11 @@ class AccSMBO(SMBO):
         How far to trust the density, in [0, 1].
     local_first : LocalFirst or None, default=LocalFirst()
         The local steps; None: none.
+    initial_tolerance : float or None, default=None
+        Relative accuracy asked of the first inner solves, which tightens by the
+        factor 0.3 with each finished trial; None: no inner solves, or tight ones.
+    tolerance : float, default=3e-4
+        Where it ends.
     initial_design : InitialDesign, default=None
         None means the centre and three Sobol points, of which only the centre is
         evaluated if that gives a full gradient. Never drawn from the density.
@@ -117,6 +124,8 @@ class AccSMBO(SMBO):
         density: Density | None = None,
         rate: float = 1.0,
         local_first: LocalFirst | None = LocalFirst(),  # noqa: B008 (only settings)
+        initial_tolerance: float | None = None,
+        tolerance: float = 3e-4,
         initial_design: InitialDesign | None = None,
         points_to_evaluate: list[dict[str, Any]] | None = None,
         random_state: Any = None,
@@ -132,6 +141,8 @@ class AccSMBO(SMBO):
         self.density = density
         self.rate = rate
         self.local_first = local_first
+        self.initial_tolerance = initial_tolerance
+        self.tolerance = tolerance
 
     def _start(self) -> None:
         if hasattr(self, "history_"):
@@ -143,6 +154,8 @@ class AccSMBO(SMBO):
                 "trusts it fully at the start."
             )
         super()._start()
+        # as SMBO does with its first proposal, which may never be asked for
+        self._designs, self._models, self.n_surrogate_failures_ = {}, {}, 0
         self._local_states: dict[Subspace, LocalState] = {}
         self._gradient_models: dict[tuple[Subspace, bool], Any] = {}
         self._n_model_based: dict[Subspace, int] = {}
@@ -180,6 +193,12 @@ class AccSMBO(SMBO):
             return super()._propose(observations, rng)
         self._designs[observations.subspace] = []
         return self._with_gradients(observations, usable, rng)
+
+    def _tolerance(self, observations: Observations) -> float | None:
+        if self.initial_tolerance is None:
+            return None
+        tightened = self.initial_tolerance * TIGHTEN ** len(observations.y)
+        return float(max(tightened, self.tolerance))
 
     def _mode_first(self, observations: Observations) -> FloatArray | None:
         """Return the mode of a well-founded learned density as the first point."""

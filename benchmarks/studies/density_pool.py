@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does a density of good points help, and what does a wrong one cost? A finite pool.
+"""What a density of good points gains, and what a wrong one costs: a finite pool.
 
     python density_pool.py --pool svc_grid.npz --seeds 6 --out density_pool.json
 

@@ -154,6 +154,19 @@ def test_mode_comes_first_only_with_many_good_tasks():
     assert firsts["few"] == firsts["poor"] == {"x": 0.0, "y": 0.0}
 
 
+def test_gradients_follow_the_mode():
+    density = EmpiricalDensity().fit_tasks(tasks(20), PLANE)
+    optimizer = AccSMBO(PLANE, density=density, random_state=0)
+    assert gap(run(optimizer, valley, 10)) < 0.01
+    assert optimizer.n_surrogate_failures_ == 0
+
+
+def test_inner_solves_tighten():
+    optimizer = AccSMBO(PLANE, initial_tolerance=1e-2, tolerance=2e-3, random_state=0)
+    history = run(optimizer, valley, 4)
+    assert np.allclose([t.tolerance for t in history.trials], [1e-2, 3e-3, 2e-3, 2e-3])
+
+
 def test_density_moves_the_first_model_based_points():
     density = PriorDensity({"x": norm(0.9, 0.1)})
     units = [
