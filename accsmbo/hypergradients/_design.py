@@ -42,6 +42,7 @@ class Design:
         self.size = self.X.shape[1] + bool(constant)
         self._squared: Any = None
         self._column_squares: Array | None = None
+        self._by_column: Any = None
 
     def _drop_empty_columns(self, X: Any) -> Any:
         used = np.zeros(X.shape[1], dtype=bool)
@@ -95,6 +96,20 @@ class Design:
                 squares = np.append(squares, self.constant**2 * self.X.shape[0])
             self._column_squares = squares.astype(self.dtype)
         return self._column_squares
+
+    def columns(self, index: Array) -> Array:
+        """Return some columns of ``[X, c]`` as a dense matrix."""
+        inside = index[index < self.X.shape[1]]
+        if self._sparse:
+            if self._by_column is None:
+                self._by_column = self.X.tocsc()
+            chosen = self._by_column[:, inside].toarray()
+        else:
+            chosen = self.X[:, inside]
+        if len(inside) < len(index):
+            last = np.full((self.X.shape[0], 1), self.constant, self.dtype)
+            chosen = np.hstack([chosen, last])
+        return np.asarray(chosen)
 
     def weighted_gram(self, d: Array) -> Array:
         """Return ``[X, c]^T diag(d) [X, c]`` as a dense (size, size) matrix."""

@@ -18,6 +18,7 @@ from accsmbo.hypergradients._losses import Curvature
 __all__ = ["DIRECT_SIZE", "Hessian"]
 
 DIRECT_SIZE = 300  # unknowns up to which a factorisation beats a CG solve
+DIRECT_SUPPORT = 600  # the same for the support under an l1 penalty
 ALIKE = 100.0  # largest over median entry of the diagonal
 
 
@@ -45,7 +46,8 @@ class Hessian:
     ) -> None:
         self.design, self.curvature, self.l2, self.mask = design, curvature, l2, mask
         unknowns = l2.size if curvature.probabilities is not None else len(l2)
-        self.direct = unknowns <= DIRECT_SIZE and design.dtype == np.float64
+        small = unknowns <= DIRECT_SIZE or self._has_small_support()
+        self.direct = small and design.dtype == np.float64
         self._factors: list[_SymmetricFactor] | None = None
 
     def product(self, v: Array) -> tuple[Array, Array]:
@@ -99,6 +101,11 @@ class Hessian:
         if self.curvature.probabilities is not None:
             return [self._factor(self._coupled_matrix(), self.mask, transpose=True)]
         bend, l2 = self.curvature.bend, self.l2
+        if self._has_small_support():
+            index = np.flatnonzero(self.mask)  # type: ignore[arg-type]
+            columns = self.design.columns(index)
+            gram = columns.T @ (bend[:, None] * columns) + np.diag(l2[index])
+            return [_SymmetricFactor(gram, index, len(l2))]
         if l2.ndim == 1:
             matrix = self.design.weighted_gram(bend) + np.diag(l2)
             return [self._factor(matrix, self.mask)]
@@ -113,6 +120,13 @@ class Hessian:
             )
             for k in range(l2.shape[1])
         ]
+
+    def _has_small_support(self) -> bool:
+        """Return whether the active columns alone make a small dense problem."""
+        if self.mask is None or self.l2.ndim > 1:
+            return False
+        size = int(np.count_nonzero(self.mask))
+        return size <= DIRECT_SUPPORT and size * len(self.curvature.bend) <= 10**7
 
     def _coupled_matrix(self) -> Array:
         """Return the softmax Hessian, class-major: block (a, b) couples two classes."""
@@ -142,9 +156,10 @@ class Hessian:
     def _factor(
         matrix: Array, mask: Array | None, *, transpose: bool = False
     ) -> "_SymmetricFactor":
-        if mask is not None:
-            mask = mask.T.ravel() if transpose else mask
-        return _SymmetricFactor(matrix, mask)
+        if mask is None:
+            return _SymmetricFactor(matrix, np.arange(len(matrix)), len(matrix))
+        index = np.flatnonzero(mask.T if transpose else mask)
+        return _SymmetricFactor(matrix[np.ix_(index, index)], index, len(matrix))
 
 
 def _floored(diagonal: Array) -> Array:
@@ -154,13 +169,13 @@ def _floored(diagonal: Array) -> Array:
 
 
 class _SymmetricFactor:
-    """Factor of a positive semi-definite matrix, scaled to a unit diagonal first."""
+    """Factor of a positive semi-definite matrix, scaled to a unit diagonal first.
 
-    def __init__(self, matrix: Array, mask: Array | None) -> None:
-        self.size = len(matrix)
-        self.index = np.arange(self.size) if mask is None else np.flatnonzero(mask)
-        if mask is not None:
-            matrix = matrix[np.ix_(self.index, self.index)]
+    The matrix holds the rows and columns ``index`` of a problem of ``size`` unknowns.
+    """
+
+    def __init__(self, matrix: Array, index: Array, size: int) -> None:
+        self.index, self.size = index, size
         diagonal = np.diag(matrix).copy()
         diagonal[diagonal <= 0] = 1.0
         self.scale = 1 / np.sqrt(diagonal)

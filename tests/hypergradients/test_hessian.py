@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from accsmbo.hypergradients import _hessian
 from accsmbo.hypergradients._design import Design
@@ -27,6 +28,7 @@ def cases():
 @pytest.mark.parametrize("case", range(3))
 def test_solve(monkeypatch, case, masked, size):
     monkeypatch.setattr(_hessian, "DIRECT_SIZE", size)
+    monkeypatch.setattr(_hessian, "DIRECT_SUPPORT", size)
     loss, shape = list(cases())[case]
     design = Design(X, 1.0, np.float64)
     w = 0.1 * rng.standard_normal(shape)
@@ -65,6 +67,7 @@ def test_singular_matrix_is_solved_in_the_least_squares_sense():
 
 def test_warm_start_of_conjugate_gradients(monkeypatch):
     monkeypatch.setattr(_hessian, "DIRECT_SIZE", 0)
+    monkeypatch.setattr(_hessian, "DIRECT_SUPPORT", 0)
     loss, shape = next(cases())
     design = Design(X, 1.0, np.float64)
     mask = np.array([True, True, False, True, True])
@@ -74,6 +77,22 @@ def test_warm_start_of_conjugate_gradients(monkeypatch):
     again, image = hessian.solve(rhs, rtol=1e-6, start=x)
     np.testing.assert_array_equal(again, x)
     np.testing.assert_allclose(image, design.dot(x))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_small_supports_are_factorised_whatever_the_size(
+    monkeypatch, container, constant
+):
+    monkeypatch.setattr(_hessian, "DIRECT_SIZE", 0)
+    design = Design(container(X), constant, np.float64)
+    loss = LogisticLoss(SIGNS[:, 0], np.ones(30))
+    mask = np.array([True, False, True, False, True])[: design.size]
+    l2 = np.arange(1.0, design.size + 1)
+    hessian = Hessian(design, loss.curvature(np.zeros(30)), l2, mask)
+    assert hessian.direct
+    x, _ = hessian.solve(np.ones(design.size), rtol=1e-12)
+    np.testing.assert_allclose(hessian.product(x)[0], mask, atol=1e-12)
 
 
 def test_empty_columns_without_a_penalty_are_no_obstacle_to_cg(monkeypatch):
