@@ -9,8 +9,8 @@ d       (q,)    density of the candidates over its maximum among them
 w_t             weight of the density, rate exp(-t / T), t = model-based trials started
 """
 
-import contextlib
 import math
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from accsmbo._validation import check_integer
-from accsmbo.exceptions import SpaceExhausted
 from accsmbo.execution._scheduler import MAX_IDLE_SHARE, Stopwatch
 from accsmbo.history import Trial
 from accsmbo.optimizers import Optimizer
@@ -158,6 +157,7 @@ class TwoStacks(BaseEstimator):
         self._started: list[tuple[int, FloatArray]] = []
         self._n_updates = self._n_modelled = 0
         self._dirty = False
+        self._updated = -math.inf
         self._watch = Stopwatch()
         self._interval = 0.0
 
@@ -233,9 +233,20 @@ class TwoStacks(BaseEstimator):
         """
         if self._steady or self._n_slots == 1 or n_left == 0 or not self._dirty:
             return
-        if not self._optimizer.in_design:
-            with contextlib.suppress(SpaceExhausted):
-                self._update()
+        if not self._optimizer.in_design and self._may_update():
+            self._update()
+
+    def _may_update(self) -> bool:
+        """Tell whether an update now keeps the workers busy.
+
+        A result that comes during an update of S seconds waits S / 2 on average. Of
+        trials that take T seconds that is a share of MAX_IDLE_SHARE where updates take
+        no more than the share 2 MAX_IDLE_SHARE T / S of the time.
+        """
+        S, T = self._watch.seconds, self._interval * self._n_slots
+        share = 2.0 * MAX_IDLE_SHARE * T / S if S > 0.0 else 1.0
+        since = time.monotonic() - self._updated
+        return share >= 1.0 or since >= S * (1.0 / max(share, 1e-9) - 1.0)
 
     def _is_quick(self) -> bool:
         return self._steady or (self._watch.seconds <= MAX_IDLE_SHARE * self._interval)
@@ -248,6 +259,7 @@ class TwoStacks(BaseEstimator):
         with self._watch:
             proposals = self._optimizer.propose(self.n_candidates)
         self._dirty = False
+        self._updated = time.monotonic()
         self._n_updates += 1
         weight = self._rate * math.exp(-self._n_modelled / self.time_constant)
         values = value(self._densities(proposals), weight, len(proposals))

@@ -95,7 +95,7 @@ class WorkerTimelineDisplay:
         total = sum(s.end - s.start for s in spans)
         return total / (wall * n_workers) if wall > 0 else 1.0
 
-    def plot(self, *, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw.
 
         Parameters
@@ -107,10 +107,15 @@ class WorkerTimelineDisplay:
         -------
         WorkerTimelineDisplay
             The display, with ``ax_``, ``figure_`` and ``bars_``.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
         """
+        self.ax_ = axes_or_new(ax, type(self).__name__)
         from matplotlib import colormaps
 
-        self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure
         start = min(span.start for _, _, span in self.bars)
         colours = colormaps["viridis_r"](_ranks([loss for _, loss, _ in self.bars]))

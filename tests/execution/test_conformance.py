@@ -11,7 +11,6 @@ from sklearn.utils.estimator_checks import (
 )
 
 from accsmbo import SMBOSearchCV
-from accsmbo.search import GridSearchCV
 from tests._searches import make_search
 
 
@@ -36,7 +35,7 @@ WORKERS = [{"n_jobs": 2}, {"executor": POOL}]
 def instances():
     return [
         make_search(
-            cls,
+            SMBOSearchCV,
             LogisticRegression(),
             {"C": [0.1, 1.0]},
             cv=2,
@@ -44,7 +43,6 @@ def instances():
             n_iter=2,
             **workers,
         )
-        for cls in (SMBOSearchCV, GridSearchCV)
         for workers in WORKERS
     ]
 
