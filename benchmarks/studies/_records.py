@@ -57,7 +57,7 @@ def environment(peers: Iterable[str]) -> dict[str, Any]:
             "cpus": os.cpu_count(),
             "threads": os.environ.get("OMP_NUM_THREADS", "not limited"),
         },
-        "command": " ".join(["python", Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": " ".join(["python", *(Path(a).name for a in sys.argv)]),
         "date": time.strftime("%Y-%m-%d"),
     }
 
