@@ -25,6 +25,7 @@ from accsmbo.hypergradients._newton import LinearState, line_search
 __all__ = ["active_set_newton"]
 
 FIRST_SET = 10  # coefficients that enter at once when there are none
+FACE_TOLERANCE = 0.05  # of the last residual: a face that will change needs no more
 RIDGE = 1e-10  # of the largest curvature
 NEWTON_STEPS = 50  # on one face; each also drops at least one coefficient or descends
 
@@ -73,9 +74,10 @@ def active_set_newton(
     """
     problem = _Composite(design, loss, l2, l1)
     w, f, sign = start, design.dot(start), np.sign(start)
-    best, n_enter = np.inf, 0
+    best, n_enter, norm = np.inf, 0, scale
     for n_iter in range(max_iter + 1):
-        w, f = _minimise_on_face(problem, w, f, sign, 0.5 * tolerance * scale)
+        goal = max(0.5 * tolerance * scale, FACE_TOLERANCE * norm)
+        w, f = _minimise_on_face(problem, w, f, sign, goal)
         gradient = problem.gradient(f, w)
         residual = problem.residual(w, gradient)
         norm = float(np.linalg.norm(residual))
