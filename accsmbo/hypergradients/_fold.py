@@ -5,7 +5,10 @@
 trials. It takes the whole estimator (a pipeline too), sets the trial's parameters,
 transforms the fold by the steps before the last (once, where they are not
 searched over), solves the last step to ``tolerance`` and differentiates.
-Everything it returns is a loss: the caller turns it into a score.
+Everything it returns is a loss: the caller turns it into a score. A trial that has no
+gradient raises :class:`NotDifferentiableError`, a ValueError, at once or when the
+data are known (many classes of a kernel SVM): evaluate it by values then. Further
+scores of the same trial come from ``fitted_estimator``, without a second fit.
 """
 
 from collections.abc import Iterable, Mapping
