@@ -76,7 +76,7 @@ class Loop:
 
     def run(self) -> StopReason:
         """Run, and say why it ended."""
-        n_slots = self.workers.n_slots
+        n_slots = self.lag if self.deterministic else self.workers.n_slots
         self.scheduler.begin(self.optimizer, n_slots, steady=self.deterministic)
         try:
             while self.stop is None:
@@ -99,6 +99,11 @@ class Loop:
         return self.stop or by_itself
 
     # Handing out work
+
+    @property
+    def lag(self) -> int:
+        """Trials under way at once in a deterministic run."""
+        return math.ceil(self.workers.n_slots / self.objective.n_folds)
 
     @property
     def _late(self) -> bool:
@@ -145,8 +150,7 @@ class Loop:
 
     def _top_up(self) -> None:
         """Open trials up to a number that timing does not change."""
-        lag = math.ceil(self.workers.n_slots / self.objective.n_folds)
-        while len(self.open) + len(self.untold) < lag and self.stop is None:
+        while len(self.open) + len(self.untold) < self.lag and self.stop is None:
             if not self._open_next(0):
                 return
 

@@ -67,7 +67,8 @@ def run(
     deterministic : bool, default=False
         Make the history a function of the seed and the number of workers, whatever the
         timing: results are told in the order of asking, at the cost of waiting for the
-        slowest of the trials under way.
+        slowest of the trials under way. Where a trial has as many folds as there are
+        workers, or more, it is the history of one worker.
     scheduler : Scheduler or None, default=None
         None: :class:`OneStack`. Optimizers that do not learn always get that.
     journal : Journal or None, default=None

@@ -3,7 +3,6 @@
 
 import copy
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from os import PathLike
@@ -29,10 +28,13 @@ from accsmbo._sklearn_private import (
     warn_or_raise_about_fit_failures,
 )
 from accsmbo.evaluation import CrossValidationObjective
-from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution import StopReason, TwoStacks, run
-from accsmbo.history import History
 from accsmbo.optimizers import AccSMBO
+from accsmbo.search._endings import (
+    AfterTrial,
+    raise_nothing_finished,
+    warn_interrupted,
+)
 from accsmbo.search._names import check_names
 from accsmbo.search._progress import Progress
 from accsmbo.search._study import search_journal, seeded
@@ -308,23 +310,9 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         )
 
     def _run(self, optimizer, objective, n_trials, callbacks, store, journal):
-        given = [self.callbacks] if callable(self.callbacks) else self.callbacks or []
-        error = None
         callbacks.begin_search(n_trials * objective.n_folds)
         with Progress(self.verbose, n_trials, objective.n_folds) as progress:
-
-            def after_trial(history: History) -> bool:
-                progress.update(history)
-                if store is not None:
-                    store.update(history)
-                try:
-                    answers = [callback(history) for callback in given]
-                except Exception as raised:
-                    nonlocal error
-                    error = raised
-                    return True
-                return any(answers)
-
+            after_trial = AfterTrial(progress, store, self.callbacks)
             reason = run(
                 optimizer,
                 objective,
@@ -342,15 +330,15 @@ class BaseOptimizerSearchCV(BaseSearchCV):
                 fold_callback=callbacks.evaluation,
             )
         callbacks.end_search()
-        return reason, error
+        return reason, after_trial.error
 
     def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
         history = optimizer.history
         self._own = {"history_": history, "optimizer_": optimizer}
         if not len(history):
-            self._raise_nothing_finished(reason)
+            raise_nothing_finished(reason, self.timeout, self.n_splits_)
         if reason is StopReason.INTERRUPTED:
-            self._warn_interrupted(len(history), n_trials)
+            warn_interrupted(len(history), n_trials)
         records = sorted(history, key=lambda record: record[0].number)
         folds = [fold for _, evaluation in records for fold in evaluation.folds]
         warn_or_raise_about_fit_failures(folds, self.error_score)
@@ -382,29 +370,6 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         if not callable(self.refit):
             self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
         self.best_params_ = results["params"][self.best_index_]
-
-    def _raise_nothing_finished(self, reason):
-        if reason is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt
-        if reason is not StopReason.TIMEOUT:
-            raise RuntimeError(
-                f"no candidate was evaluated, because {reason.value}. The warning "
-                "before says more."
-            )
-        raise ValueError(
-            f"timeout must leave time for at least one candidate, got {self.timeout!r} "
-            "seconds, which ended before the first was evaluated on all "
-            f"{self.n_splits_} folds. Raise timeout or use fewer folds."
-        )
-
-    def _warn_interrupted(self, n_finished, n_trials):
-        warnings.warn(
-            f"The search was interrupted after {n_finished} of {n_trials} candidates; "
-            "cv_results_ and best_params_ are those of the finished ones. Nothing was "
-            "refitted: call refit_best(X, y) before predict.",
-            SearchInterruptedWarning,
-            stacklevel=5,
-        )
 
     def _refit_best(self, X, y, fit_params, callbacks):
         # Parameters that are estimators are cloned too: best_params_ stays unfitted.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import FitFailedWarning
 
@@ -201,15 +201,15 @@ def test_case_71_a_time_limit_holds_within_one_fit(n_jobs):
         n_iter=100,
         cv=2,
         refit=False,
-        timeout=1.0,
         n_jobs=n_jobs,
         random_state=0,
     )
-    minimize(loss, SPACE, n_trials=2, n_jobs=n_jobs)  # processes are there
+    clone(search).set_params(n_iter=2).fit(X, y)  # processes are there
+    search.set_params(timeout=1.5)
     start = time.monotonic()
     search.fit(X, y)
-    assert time.monotonic() - start < 1.0 + 0.3 + 0.7
-    assert 1 <= len(search.cv_results_["params"]) < 10
+    assert time.monotonic() - start < 1.5 + 0.3 + 0.7
+    assert 1 <= len(search.cv_results_["params"]) < 12
     assert search.best_score_ == max(search.cv_results_["mean_test_score"])
 
 

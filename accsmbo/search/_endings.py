@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What happens after each candidate, and what is said when a search ends early."""
+
+import warnings
+
+from accsmbo.exceptions import SearchInterruptedWarning
+from accsmbo.execution import StopReason
+
+__all__ = ["AfterTrial", "raise_nothing_finished", "warn_interrupted"]
+
+
+class AfterTrial:
+    """Called with the history after each candidate; a true answer ends the search.
+
+    Parameters
+    ----------
+    progress : Progress
+        Updated.
+    store : PredictionStore or None
+        Updated.
+    callbacks : callable, list of callable or None
+        Those of the user; an exception of one ends the search.
+
+    Attributes
+    ----------
+    error : Exception or None
+        What a callback raised.
+    """
+
+    def __init__(self, progress, store, callbacks):
+        self.progress = progress
+        self.store = store
+        self.callbacks = [callbacks] if callable(callbacks) else callbacks or []
+        self.error = None
+
+    def __call__(self, history):
+        """Update and call all; parameters as in the class."""
+        self.progress.update(history)
+        if self.store is not None:
+            self.store.update(history)
+        try:
+            answers = [callback(history) for callback in self.callbacks]
+        except Exception as error:
+            self.error = error
+            return True
+        return any(answers)
+
+
+def raise_nothing_finished(reason, timeout, n_folds):
+    """Raise what a search without one finished candidate raises.
+
+    Parameters
+    ----------
+    reason : StopReason
+        Why it ended.
+    timeout : float or None
+        The time limit.
+    n_folds : int
+        Folds of a candidate.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it was interrupted.
+    ValueError
+        If the time was up.
+    RuntimeError
+        If the journal or the executor failed.
+    """
+    if reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    if reason is not StopReason.TIMEOUT:
+        raise RuntimeError(
+            f"no candidate was evaluated, because {reason.value}. The warning "
+            "before says more."
+        )
+    raise ValueError(
+        f"timeout must leave time for at least one candidate, got {timeout!r} "
+        "seconds, which ended before the first was evaluated on all "
+        f"{n_folds} folds. Raise timeout or use fewer folds."
+    )
+
+
+def warn_interrupted(n_finished, n_trials):
+    """Warn that a search was interrupted, and say what is there.
+
+    Parameters
+    ----------
+    n_finished, n_trials : int
+        Candidates finished and planned.
+    """
+    warnings.warn(
+        f"The search was interrupted after {n_finished} of {n_trials} candidates; "
+        "cv_results_ and best_params_ are those of the finished ones. Nothing was "
+        "refitted: call refit_best(X, y) before predict.",
+        SearchInterruptedWarning,
+        stacklevel=5,
+    )
