@@ -107,6 +107,11 @@ class Density(BaseEstimator):
         ----------
         subspace : int, default=0
             Index into ``space_.subspaces``.
+
+        Returns
+        -------
+        float
+            Density with respect to the unit cube.
         """
         return self._mode_and_peak(subspace)[1]
 

@@ -147,6 +147,17 @@ class JournalStorage:
 class Journal:
     """An open, locked journal.
 
+    Parameters
+    ----------
+    path : Path
+        The file; it is made where there is none.
+    space : Space
+        Space of the study, for the header.
+    fingerprint : mapping of str to str
+        What must be equal for the study to resume.
+    seed : int
+        Seed of the study.
+
     Attributes
     ----------
     events : list of (str, Trial, Evaluation or None)
