@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-def check_integer(name: str, value: Any, *, minimum: int) -> int:
+def check_integer(name: str, value: Any, *, minimum: int | None = None) -> int:
     """Return ``value`` as a plain int, or raise.
 
     Parameters
@@ -28,8 +28,8 @@ def check_integer(name: str, value: Any, *, minimum: int) -> int:
         Name of the argument, for the message.
     value : object
         What the user gave.
-    minimum : int
-        Smallest value allowed.
+    minimum : int or None, default=None
+        Smallest value allowed; None: any.
 
     Returns
     -------
@@ -43,14 +43,15 @@ def check_integer(name: str, value: Any, *, minimum: int) -> int:
     ValueError
         If ``value`` is below ``minimum``.
     """
+    at_least = "" if minimum is None else f" >= {minimum}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(
-            f"{name} must be an integer >= {minimum}, got {value!r} "
+            f"{name} must be an integer{at_least}, got {value!r} "
             f"(of type {type(value).__name__}). Give a whole number."
         )
-    if value < minimum:
+    if minimum is not None and value < minimum:
         raise ValueError(
-            f"{name} must be an integer >= {minimum}, got {value!r}. "
+            f"{name} must be an integer{at_least}, got {value!r}. "
             f"Give a number of at least {minimum}."
         )
     return int(value)

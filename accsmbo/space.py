@@ -156,7 +156,8 @@ class Subspace:
             if name not in self.dimensions:
                 raise ValueError(
                     f"params has the unknown name {name!r}; the space has "
-                    f"{list(self.dimensions)}. {closest_names(name, self.dimensions)}"
+                    f"{list(self.dimensions)}. {closest_names(name, self.dimensions)} "
+                    "Rename it or leave it out."
                 )
         missing = [name for name in self.dimensions if name not in params]
         if missing:

@@ -129,7 +129,7 @@ class Integer(Dimension):
 
     def __init__(self, low: int, high: int, log: bool = False) -> None:
         for name, bound in (("low", low), ("high", high)):
-            check_integer(name, bound, minimum=-(2**62))
+            check_integer(name, bound)
         self.low, self.high = int(low), int(high)
         self.log = bool(log)
         _check_bounds(low, high, log=self.log, kind="Integer")
