@@ -45,6 +45,8 @@ VARIANCE_FLOOR = 1e-14
 # first; while judging, a gradient's noise is taken as this share of its length.
 MISFIT = 12.0
 SCREENING_NOISE = 0.2
+# With a warm start, every so many fits begin at the centre of the priors too.
+FRESH_START = 5
 # A share of the largest gradient that stands in for the spread of equal losses.
 FLAT_SCALE = 0.3
 
@@ -69,10 +71,11 @@ class DerivativeGaussianProcess(BaseEstimator):
     screening : bool, default=False
         Leave out gradients that contradict everything else, at most a quarter. Helps
         against wrong signs where no local steps are taken.
-    max_iter : int, default=20
+    max_iter : int, default=15
         Evaluations of the likelihood in `fit`.
     warm_start : bool, default=False
-        Start from the hyperparameters of the last `fit` as well.
+        Start from the hyperparameters of the last `fit`, every fifth time from the
+        centre of the priors as well.
 
     Attributes
     ----------
@@ -116,7 +119,7 @@ class DerivativeGaussianProcess(BaseEstimator):
         priors: DerivativePriors | None = None,
         max_size: int = 600,
         screening: bool = False,
-        max_iter: int = 20,
+        max_iter: int = 15,
         warm_start: bool = False,
     ) -> None:
         self.hyperparameters = hyperparameters
@@ -270,7 +273,10 @@ class DerivativeGaussianProcess(BaseEstimator):
         starts = [np.array([p.mean for p in priors])]
         last = getattr(self, "_theta", None)
         if self.warm_start and last is not None and len(last) == d + 3:
-            starts.append(last)
+            self._n_fits += 1
+            starts = [last] if self._n_fits % FRESH_START else [*starts, last]
+        else:
+            self._n_fits = 0
 
         def objective(thetas: FloatArray) -> tuple[FloatArray, FloatArray]:
             pairs = [self._data.penalised_likelihood(row, priors) for row in thetas]
