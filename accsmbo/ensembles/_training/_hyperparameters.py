@@ -86,7 +86,8 @@ class Hyperparameters:
 
         def resolve(source: Source, factor: float = 1.0) -> np.ndarray | None:
             if isinstance(source, Tuned):
-                assert lam is not None
+                if lam is None:
+                    raise ValueError("lam must be given: hyperparameters are tuned.")
                 return (lam[..., source.column] * factor).astype(dtype)
             return np.full(shape, source * factor, dtype) if source else None
 
