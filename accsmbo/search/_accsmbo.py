@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """AccSMBOSearchCV: the search to use by default."""
 
-from accsmbo.optimizers import SMBO
-from accsmbo.search._optimizer_search import OptimizerSearchCV
+import numpy as np
+
+from accsmbo._sklearn_private import StrOptions
+from accsmbo.metalearning import Density
+from accsmbo.search._gradient_search import GradientSearchCV
 
 __all__ = ["AccSMBOSearchCV"]
 
 
-class AccSMBOSearchCV(OptimizerSearchCV):
+class AccSMBOSearchCV(GradientSearchCV):
     """Cross-validated search that replaces a grid with a fraction of its fits.
 
     A drop-in replacement for scikit-learn's ``GridSearchCV`` and
-    ``RandomizedSearchCV``. Its optimizer is :class:`~accsmbo.optimizers.SMBO`.
+    ``RandomizedSearchCV``. Its optimizer is :class:`~accsmbo.optimizers.AccSMBO`: where
+    model and metric can be differentiated (:mod:`accsmbo.hypergradients`), each
+    candidate comes with the gradient of its score and a handful of them is enough;
+    where meta-data are shipped for the estimator, they say where to look first.
 
     Parameters
     ----------
@@ -24,8 +30,12 @@ class AccSMBOSearchCV(OptimizerSearchCV):
         Largest number of candidates. A finite space that fits in is evaluated whole, in
         the order of ``ParameterGrid``.
     optimizer : Optimizer or None, default=None
-        None: :class:`~accsmbo.optimizers.SMBO`. It is cloned; its space is replaced,
+        None: :class:`~accsmbo.optimizers.AccSMBO`. It is cloned; its space is replaced,
         and its seed where ``random_state`` is not None.
+    density : "auto", Density or None, default="auto"
+        Where good parameters are believed to be, see :mod:`accsmbo.metalearning`.
+        "auto": the shipped meta-data of the estimator and the metric, if there are
+        enough; ``density_`` says. Not together with `optimizer`.
     scoring : str, callable, list, tuple or dict, default=None
         As in scikit-learn. Where several metrics are computed, ``refit`` names the one
         that is optimised; if it does not name one, the first is.
@@ -70,6 +80,12 @@ class AccSMBOSearchCV(OptimizerSearchCV):
         are used in the order of asking, at the cost of waiting for the slowest.
     max_retries : int, default=1
         How often a candidate is tried again after its worker died; then it has failed.
+    solver : {"auto", "estimator"}, default="auto"
+        "auto": candidates of a model and a metric that can be differentiated are
+        solved by accsmbo itself, with gradients, as accurately as the search needs at
+        the time; the best is scored again by the estimator's own fit, so that
+        ``best_score_`` is what ``cross_val_score`` gives. "estimator": every candidate
+        is fitted by the estimator, without gradients.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
@@ -84,7 +100,9 @@ class AccSMBOSearchCV(OptimizerSearchCV):
     Attributes
     ----------
     cv_results_ : dict of ndarray
-        As in scikit-learn, one entry per candidate in the order of asking.
+        As in scikit-learn, one entry per candidate in the order of asking. With
+        gradients also ``score_error_estimate``: by how much a candidate's scores may
+        be off because it was solved inexactly; 0 for the best.
     best_estimator_ : estimator
         Refitted on all data; only with ``refit``.
     best_score_ : float
@@ -116,6 +134,8 @@ class AccSMBOSearchCV(OptimizerSearchCV):
         Every finished trial; values are losses, minus the score.
     optimizer_ : Optimizer
         The optimizer after the search.
+    density_ : Density or None
+        The density in use; its ``source_`` says where it comes from.
 
     See Also
     --------
@@ -140,5 +160,65 @@ class AccSMBOSearchCV(OptimizerSearchCV):
     np.True_
     """
 
-    def _default_optimizer(self):
-        return SMBO()
+    _parameter_constraints: dict = {
+        **GradientSearchCV._parameter_constraints,
+        "density": [StrOptions({"auto"}), Density, None],
+        "solver": [StrOptions({"auto", "estimator"})],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        param_distributions=None,
+        *,
+        n_iter=50,
+        optimizer=None,
+        density="auto",
+        scoring=None,
+        n_jobs=None,
+        refit=True,
+        cv=None,
+        verbose=0,
+        pre_dispatch="2*n_jobs",
+        random_state=None,
+        error_score=np.nan,
+        return_train_score=False,
+        timeout=None,
+        trial_timeout=None,
+        memory_limit=None,
+        executor=None,
+        storage=None,
+        deterministic=False,
+        max_retries=1,
+        solver="auto",
+        on_interrupt="stop",
+        keep_predictions=False,
+        callbacks=None,
+    ):
+        super().__init__(
+            estimator,
+            param_distributions,
+            n_iter=n_iter,
+            optimizer=optimizer,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            random_state=random_state,
+            error_score=error_score,
+            return_train_score=return_train_score,
+            timeout=timeout,
+            trial_timeout=trial_timeout,
+            memory_limit=memory_limit,
+            executor=executor,
+            storage=storage,
+            deterministic=deterministic,
+            max_retries=max_retries,
+            on_interrupt=on_interrupt,
+            keep_predictions=keep_predictions,
+            callbacks=callbacks,
+        )
+        self.density = density
+        self.solver = solver

@@ -273,10 +273,8 @@ class DerivativeGaussianProcess(BaseEstimator):
         starts = [np.array([p.mean for p in priors])]
         last = getattr(self, "_theta", None)
         if self.warm_start and last is not None and len(last) == d + 3:
-            self._n_fits += 1
-            starts = [last] if self._n_fits % FRESH_START else [*starts, last]
-        else:
-            self._n_fits = 0
+            n_fits = self._n_fits = getattr(self, "_n_fits", 0) + 1
+            starts = [last] if n_fits % FRESH_START else [*starts, last]
 
         def objective(thetas: FloatArray) -> tuple[FloatArray, FloatArray]:
             pairs = [self._data.penalised_likelihood(row, priors) for row in thetas]

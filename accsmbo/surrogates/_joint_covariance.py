@@ -157,7 +157,8 @@ class JointCovariance:
         # sums over the rows, then the columns, that belong to the same point
         point = np.concatenate([np.arange(n), i])
         belongs = csr_array((np.ones(len(M)), (point, np.arange(len(M)))))
-        P = (belongs @ (belongs @ M).T).T
+        half: FloatArray = np.asarray(belongs @ M)
+        P: FloatArray = np.asarray(belongs @ half.T).T
         total = np.zeros(d)
         w = P.sum(axis=1)
         ordered = np.flatnonzero(~self.categorical)

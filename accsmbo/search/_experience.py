@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which shipped density fits an estimator, a metric and a kind of data."""
+
+from scipy.sparse import issparse
+from sklearn.base import is_classifier
+from sklearn.utils.multiclass import type_of_target
+
+from accsmbo.hypergradients._fold import last_step
+from accsmbo.metalearning import MIN_TASKS, EmpiricalDensity, shipped_tasks
+from accsmbo.metalearning._empirical_density import LEAST_GAIN
+from accsmbo.metalearning._shipped import metric_group
+
+__all__ = ["shipped_density"]
+
+
+def shipped_density(estimator, space, metric, X, y):
+    """Return the density of the shipped meta-data, or None where there is none to use.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is tuned; the last step of a pipeline counts.
+    space : Space
+        Where.
+    metric : str or None
+        Name of the metric; None: the estimator's own score.
+    X : array-like or sparse matrix
+        Data; only whether it is sparse matters.
+    y : array-like
+        Target; only its kind matters.
+
+    Returns
+    -------
+    EmpiricalDensity or None
+        None where nothing is shipped, too few tasks lie in the space, or the tasks do
+        not predict each other.
+    """
+    final = last_step(estimator)[2]
+    classifier = is_classifier(final)
+    group = metric_group(metric or ("accuracy" if classifier else "r2"))
+    if group is None or y is None or not type(final).__module__.startswith("sklearn."):
+        return None
+    kind = type_of_target(y) if classifier else "regression"
+    tasks = shipped_tasks(
+        type(final).__name__,
+        group=group,
+        kind=kind if kind in ("binary", "multiclass", "regression") else None,
+        sparse=issparse(X),
+    )
+    if len(tasks) < MIN_TASKS:
+        return None
+    source = f"shipped meta-data of {type(final).__name__}, metrics like {group}"
+    density = EmpiricalDensity().fit_tasks(tasks, space, source=source)
+    enough = density.n_tasks_ >= MIN_TASKS and density.score_ > LEAST_GAIN
+    return density if enough else None
