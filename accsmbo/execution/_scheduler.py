@@ -9,9 +9,9 @@ from accsmbo.optimizers import Optimizer
 
 __all__ = ["OneStack", "Scheduler"]
 
-# An optimizer that takes more than this share of the time between two results is
-# asked while the workers run, not while one waits.
-MAX_IDLE_SHARE = 0.02
+# Share of a worker's time that it may wait for an optimizer to use the newest result;
+# beyond, it gets what was proposed before.
+MAX_IDLE_SHARE = 0.1
 # Weight of the newest duration in running means.
 NEWEST = 0.3
 
@@ -63,6 +63,7 @@ class OneStack:
     def begin(self, optimizer: Optimizer, n_slots: int, *, steady: bool) -> None:
         """Take an optimizer."""
         self._optimizer = optimizer
+        self._n_slots = n_slots
         self._looks_ahead = n_slots > 1 and not steady
         self._ahead: Trial | None = None
         self._watch = Stopwatch()
@@ -82,7 +83,7 @@ class OneStack:
         self._interval = interval
 
     def idle(self, n_left: int) -> None:
-        """Ask ahead where asking takes long."""
-        slow = self._watch.seconds > MAX_IDLE_SHARE * self._interval
+        """Ask ahead where asking takes long against a trial."""
+        slow = self._watch.seconds > MAX_IDLE_SHARE * self._interval * self._n_slots
         if self._looks_ahead and slow and n_left > 0 and self._ahead is None:
             self._ahead = self._ask()

@@ -249,7 +249,8 @@ class TwoStacks(BaseEstimator):
         return share >= 1.0 or since >= S * (1.0 / max(share, 1e-9) - 1.0)
 
     def _is_quick(self) -> bool:
-        return self._steady or (self._watch.seconds <= MAX_IDLE_SHARE * self._interval)
+        T = self._interval * self._n_slots
+        return self._steady or self._watch.seconds <= MAX_IDLE_SHARE * T
 
     def _remember(self, trial: Trial) -> Trial:
         self._started.append((trial.subspace, trial.unit))

