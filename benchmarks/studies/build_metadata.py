@@ -8,6 +8,9 @@ Every job is one estimator, one metric and one data set: a search of 50 evaluati
 standardised. A finished job is a line of the cache; jobs found there are not run again.
 The best three configurations of each informative job go to --out, with data set,
 metric, budget and versions; jobs whose scores do not vary are listed and left out.
+--autosklearn adds rows from the archive of auto-sklearn 0.15.0 (BSD-3-Clause), values
+only, for the parameters that its best configurations agree on: one best configuration
+a data set, of the whole pipeline, found by searches of unknown length.
 """
 
 import argparse
@@ -42,6 +45,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 import accsmbo
 from accsmbo import Categorical, Integer, Real, minimize
 from accsmbo.metalearning import SourceTask
+from accsmbo.metalearning._autosklearn import _arff_rows, _reader, autosklearn_tasks
 from accsmbo.metalearning._shipped import metric_group
 from accsmbo.optimizers import SMBO
 
@@ -224,6 +228,75 @@ def run_job(job: Any, cache: Path, until: float) -> None:
     print(row["estimator"], row["metric"], row["dataset"], row["seconds"], flush=True)
 
 
+# auto-sklearn's method: class, parameters that its data say something about. Left out
+# is l2_regularization, whose best values pile up at auto-sklearn's own default.
+AUTOSKLEARN = {
+    "random_forest": (
+        "RandomForestClassifier",
+        ("max_features", "min_samples_leaf", "min_samples_split"),
+    ),
+    "extra_trees": (
+        "ExtraTreesClassifier",
+        ("max_features", "min_samples_leaf", "bootstrap"),
+    ),
+    "gradient_boosting": (
+        "HistGradientBoostingClassifier",
+        ("learning_rate", "min_samples_leaf"),
+    ),
+    "mlp": ("MLPClassifier", ("learning_rate_init", "activation", "alpha")),
+}
+AUTOSKLEARN_METRICS = {
+    "accuracy": "accuracy",
+    "log_loss": "neg_log_loss",
+    "roc_auc": "roc_auc",
+}
+
+
+def autosklearn_rows(archive: Path) -> Iterator[dict[str, Any]]:
+    """Yield rows in the form of `search`, from an archive of auto-sklearn."""
+    for theirs, metric in AUTOSKLEARN_METRICS.items():
+        read = _reader(archive, f"{theirs}_binary.classification_dense")
+        features = _meta_features(read("feature_values.arff"))
+        for method, (estimator, names) in AUTOSKLEARN.items():
+            try:
+                tasks = autosklearn_tasks(
+                    archive, method, metric=theirs, task="binary", sparse=False
+                )
+            except ValueError:
+                continue
+            for task in tasks:
+                known = features.get(task.name, {})
+                best = {k: v for k, v in task.params[0].items() if k in names}
+                n = float(known.get("NumberOfFeatures", "nan"))
+                if "max_features" in best:
+                    # theirs is the exponent of the number of features
+                    exponent = float(best.pop("max_features"))
+                    if np.isfinite(n):
+                        share = max(1, int(n**exponent)) / n
+                        best["max_features"] = float(f"{share:.4g}")
+                two = float(known.get("NumberOfClasses", 2)) <= 2
+                yield {
+                    "estimator": estimator,
+                    "metric": metric,
+                    "metric_group": metric_group(metric),
+                    "kind": "binary" if two else "multiclass",
+                    "sparse": False,
+                    "dataset": task.name,
+                    "kin": "nasa" if task.name in NASA else None,
+                    "n_evaluations": 1,
+                    "best": [best],
+                    "informative": True,
+                    "source": "auto-sklearn 0.15.0 meta-learning archive, BSD-3-Clause",
+                }
+
+
+def _meta_features(text: str) -> dict[str, dict[str, str]]:
+    """Return meta-feature values by data set and name."""
+    lines = text.splitlines()
+    names = [line.split()[1] for line in lines if line.startswith("@ATTRIBUTE")]
+    return {row[0]: dict(zip(names, row, strict=True)) for row in _arff_rows(text)}
+
+
 def read(cache: Path) -> list[dict[str, Any]]:
     if not cache.exists():
         return []
@@ -244,7 +317,8 @@ def write(rows: list[dict[str, Any]], out: Path) -> None:
     )
     note = (
         "Best hyperparameters found by benchmarks/studies/build_metadata.py; values "
-        "only. Data sets: OpenML, UCI, NASA and scikit-learn's own."
+        "only. Data sets: OpenML, UCI, NASA and scikit-learn's own. Rows with a source "
+        "are converted from the archive that it names."
     )
     leave = ("informative", "seconds")
     lines = [json.dumps({k: v for k, v in r.items() if k not in leave}) for r in kept]
@@ -265,6 +339,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=180.0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--autosklearn", type=Path)
     args = parser.parse_args()
     until = time.time() + 60.0 * args.minutes
     done = {(r["estimator"], r["metric"], r["dataset"]) for r in read(args.cache)}
@@ -279,7 +354,10 @@ def main() -> None:
     ]
     print(len(jobs), "jobs to do,", len(done), "done", flush=True)
     Parallel(n_jobs=args.jobs)(delayed(run_job)(job, args.cache, until) for job in jobs)
-    write(read(args.cache), args.out)
+    rows = read(args.cache)
+    if args.autosklearn:
+        rows += autosklearn_rows(args.autosklearn)
+    write(rows, args.out)
 
 
 if __name__ == "__main__":

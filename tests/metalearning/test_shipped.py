@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The shipped meta-data: every row says where it comes from; densities can be made."""
+
+import pytest
+
+from accsmbo.default_spaces import default_space
+from accsmbo.metalearning import MIN_TASKS, EmpiricalDensity, shipped_tasks
+from accsmbo.metalearning._shipped import GROUPS, _load
+
+
+def test_every_row_states_its_origin():
+    rows = _load()
+    assert rows
+    for row in rows:
+        assert row["metric_group"] in GROUPS
+        assert row["metric"] in GROUPS[row["metric_group"]]
+        assert row["kind"] in ("binary", "multiclass", "regression")
+        assert row["dataset"]
+        assert row["best"]
+        assert row["n_evaluations"] >= 1
+        assert "source" in row or {"versions", "cv", "n_rows"} <= set(row)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["RandomForestClassifier", "HistGradientBoostingClassifier", "MLPClassifier"],
+)
+def test_densities_of_common_estimators(name):
+    from sklearn import ensemble, neural_network
+
+    cls = getattr(ensemble, name, None) or getattr(neural_network, name)
+    tasks = shipped_tasks(name, group="accuracy", kind="binary")
+    assert len(tasks) >= 10
+    space = default_space(cls())
+    density = EmpiricalDensity().fit_tasks(tasks, space)
+    assert density.n_tasks_ >= MIN_TASKS
+
+
+def test_a_benchmark_never_sees_its_own_set_nor_its_kin():
+    tasks = shipped_tasks("RandomForestClassifier", group="accuracy")
+    kin = {t.name for t in tasks if t.kin == "nasa"}
+    assert "pc4" in kin
+    space = {"min_samples_leaf": range(1, 61)}
+    density = EmpiricalDensity().fit_tasks(tasks, space, exclude=["pc4"])
+    assert not kin & {t.name for t in density._tasks}
+
+
+def test_kinds_with_few_sets_take_all():
+    every = shipped_tasks("ExtraTreesClassifier", group="accuracy")
+    few = shipped_tasks("ExtraTreesClassifier", group="accuracy", kind="regression")
+    assert len(few) == len(every) > 0
+
+
+def test_nothing_shipped():
+    assert shipped_tasks("GaussianNB", group="accuracy") == []
