@@ -115,7 +115,7 @@ def test_seen_points_are_excluded():
         surrogate=gp,
         best=float(y.min()),
         seen=np.delete(seen, 400, axis=0),
-        n_random=20_000,
+        n_random=12_000,
     )
     np.testing.assert_array_equal(left, seen[400:401])
 
