@@ -6,9 +6,9 @@ r"""The paper's study: the l2 penalty of logistic regression, to 0.1 % of the op
         --out l2_logistic.json
 
 Evaluations are counted on tabulated validation losses and derivatives (lam in [-8, 8],
-r = exp(lam)); one evaluation is a value with its gradient. With --data seconds are
-measured on real fits through AccSMBOSearchCV: 30 % validation, no refit; the tables say
-what is within 0.1 %.
+r = exp(lam)); one evaluation is a value with its gradient. With --data seconds of
+processor time, on one core, are measured on real fits through AccSMBOSearchCV: 30 %
+validation, no refit; the tables say what is within 0.1 %.
 Half of the shipped meta-data is removed at random, the set itself and its kin always.
 imdb stands in for real-sim, which is read where the folder has it. Rows are added to
 --out.
@@ -153,7 +153,8 @@ def clock(dataset: str, folder: str, curves: str, repeats: int) -> list[dict[str
         return float(curve(-np.log(C))) / best - 1
 
     for _ in range(repeats):
-        start = time.time()
+        marks: list[float] = []
+        start = time.process_time()
         search = AccSMBOSearchCV(
             model,
             SPACE,
@@ -163,29 +164,30 @@ def clock(dataset: str, folder: str, curves: str, repeats: int) -> list[dict[str
             refit=False,
             density=None,
             random_state=0,
+            callbacks=lambda _, marks=marks: marks.append(time.process_time()),
         ).fit(X, y)
-        times["whole"].append(time.time() - start)
+        times["whole"].append(time.process_time() - start)
         first = min(
-            evaluation.end_time
-            for trial, evaluation in search.history_
+            mark
+            for mark, trial in zip(marks, search.history_.trials, strict=True)
             if gap(trial.params["C"]) <= WITHIN
         )
         times["accsmbo"].append(first - start)
         gaps.append(gap(search.best_params_["C"]))
-        start = time.time()
+        start = time.process_time()
         model.set_params(C=search.best_params_["C"]).fit(X[train], y[train])
-        times["liblinear"].append(time.time() - start)
-    start = time.time()
+        times["liblinear"].append(time.process_time() - start)
+    start = time.process_time()
     for C in np.exp(np.linspace(8, -8, 20)):
         model.set_params(C=float(C)).fit(X[train], y[train])
-    grid = time.time() - start
+    grid = time.process_time() - start
     fit = float(np.median(times["liblinear"]))
     seconds = float(np.median(times["accsmbo"]))
     return [
         {
             "dataset": dataset,
             "method": "AccSMBOSearchCV, n_iter=6, refit=False",
-            "seconds_to_0.1%": round(seconds, 3),
+            "cpu_seconds_to_0.1%": round(seconds, 3),
             "whole_search": round(float(np.median(times["whole"])), 3),
             "one_liblinear_fit": round(fit, 3),
             "grid_of_20": round(grid, 3),
