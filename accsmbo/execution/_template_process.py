@@ -14,6 +14,7 @@ import random
 import signal
 import socket
 import struct
+import traceback
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -64,6 +65,8 @@ def _fork(control: socket.socket, fds: list[int]) -> None:
             np.random.seed()  # noqa: NPY002
             worker_main(Connection(fds[0]))
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     for fd in fds:

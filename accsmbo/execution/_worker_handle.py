@@ -39,7 +39,7 @@ class WorkerHandle:
         self.pid: int | None = None
         settings = {
             "path": list(sys.path),
-            "folder": os.getcwd(),
+            "folder": _folder(),
             "environment": dict(os.environ),
             "authkey": bytes(multiprocessing.current_process().authkey),
         }
@@ -101,6 +101,14 @@ class WorkerHandle:
             with contextlib.suppress(ValueError):
                 return f"killed by signal {signal.Signals(-code).name}"
         return f"exit code {code}"
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        # It was deleted.
+        return os.sep
 
 
 class SpawnedProcess(WorkerHandle):

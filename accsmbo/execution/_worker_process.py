@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The program of a worker process: load the work once, run folds, never outlive us."""
 
+import contextlib
 import multiprocessing
 import os
 import pickle
@@ -53,14 +54,19 @@ def main(connection: Any) -> None:
             connection.send_bytes(pickle.dumps(("started",)))
             if memory_limit is not None:
                 limit_memory(memory_limit)
-            _send(connection, run_fold(source, message[1]))  # type: ignore[arg-type]
+            result = run_fold(source, message[1])  # type: ignore[arg-type]
+            # Forked workers end without flushing what was printed.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            _send(connection, result)
         else:
             forget_work()
 
 
 def _apply(settings: dict[str, Any]) -> None:
     sys.path[:] = settings["path"]
-    os.chdir(settings["folder"])
+    with contextlib.suppress(OSError):
+        os.chdir(settings["folder"])
     os.environ.update(settings["environment"])
     multiprocessing.current_process().authkey = settings["authkey"]
 
