@@ -67,10 +67,13 @@ class AccuracyObjective(EnsembleObjective):
             return -counts / self.n_samples
         counter = _RightPredictions(total[open_], self.codes[open_])
         everything = len(open_) == self.n_samples
+        # Into one array: allocating rows for each member costs more than the work.
+        gathered = np.empty_like(counter.total)
         for place, member in enumerate(members):
             own, true = self.predictions[member], self.true[member]
             if not everything:
-                own, true = own.take(open_, axis=0), true.take(open_)
+                own = np.take(own, open_, axis=0, out=gathered, mode="clip")
+                true = true.take(open_)
             counts[place] += counter(own, true)
         return -counts / self.n_samples
 
@@ -114,31 +117,34 @@ class _RightPredictions:
         others[rows, codes] = -np.inf
         self.others = others.ravel()
         self.work = (np.empty_like(self.others), np.empty_like(self.others))
+        self.true, self.best = self.true_total.copy(), self.true_total.copy()
+        self.flags = np.empty(self.n, dtype=bool)
 
     def __call__(self, own: NDArray[Any], own_true: NDArray[Any]) -> int:
-        true = own_true + self.true_total
+        true = np.add(own_true, self.true_total, out=self.true)
         best = self._largest_other(own)
-        right = int(np.count_nonzero(true > best))
-        ties = true == best
-        if ties.any():
-            tied = np.flatnonzero(ties)
+        right = int(np.count_nonzero(np.greater(true, best, out=self.flags)))
+        at_least = np.count_nonzero(np.greater_equal(true, best, out=self.flags))
+        if at_least > right:
+            tied = np.flatnonzero(true == best)
             both = self.total[tied] + own[tied]
             right += int(np.count_nonzero(both.argmax(axis=1) == self.codes[tied]))
         return right
 
     def _largest_other(self, own: NDArray[Any]) -> NDArray[Any]:
-        size, c = self.others.size, self.c
+        c = self.c
         now, spare = self.work
         np.add(own.ravel(), self.others, out=now)
         window = 1
-        length = size
+        length = now.size
         while c > 3 * window:
             length -= window
             np.maximum(now[:length], now[window : length + window], out=spare[:length])
             now, spare = spare, now
             window *= 2
-        # At most three windows, the last one overlapping, cover the columns.
-        best = now[::c][: self.n].copy()
-        for offset in {*range(window, c - window, window), c - window} - {0}:
-            np.maximum(best, now[offset::c][: self.n], out=best)
+        # Two or three windows, the last one overlapping, cover the columns.
+        last = now[c - window :: c][: self.n]
+        best = np.maximum(now[::c][: self.n], last, out=self.best)
+        if c > 2 * window:
+            np.maximum(best, now[window::c][: self.n], out=best)
         return best
