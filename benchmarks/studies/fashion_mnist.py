@@ -27,6 +27,7 @@ import gzip
 import json
 import resource
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -129,10 +130,18 @@ class Study:
             "verbose": int(self.options.verbose),
         }
 
-    def fit(self, model, rows: np.ndarray):
-        """Fit in two phases, the second at the final learning rate."""
+    def fit(self, model, rows: np.ndarray, name: str):
+        """Fit in two phases, the second at the final learning rate.
+
+        An interrupted first phase resumes from its checkpoint.
+        """
         X, y = self.X[rows], self.y[rows]
+        folder = self.options.checkpoints
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            model.set_params(checkpoint=folder / f"{name}.npz")
         model.set_params(warm_start=True).fit(X, y)
+        model.set_params(checkpoint=None)
         if self.options.final_epochs:
             rate = self.options.final_learning_rate
             model.set_params(
@@ -153,7 +162,8 @@ class Study:
         if epochs:
             model.fit(self.X[rows], self.y[rows])
         else:
-            self.fit(model, rows)
+            key = json.dumps([params, model.random_state])
+            self.fit(model, rows, f"single-{zlib.crc32(key.encode()):08x}")
         found = {"params": params, "test": model.predict_proba(self.test[0])}
         found["validation"] = model.predict_proba(self.X[self.held])
         found["value"] = self.validation_loss(found["validation"])
@@ -271,7 +281,7 @@ class Study:
             if best is None or value < best[0]:
                 best = value, params
         model = BatchEnsembleClassifier(**self.common(), n_members=K, **best[1])
-        self.fit(model, self.kept)
+        self.fit(model, self.kept, f"batch-{self.seed}")
         return self.fitted(model, {"params": best[1]})
 
     def tuned(self) -> dict:
@@ -301,7 +311,7 @@ class Study:
     def fit_tuned(self, model):
         """Fit on both parts: the model holds out a fifth itself to tune on."""
         rows = np.concatenate([self.held, self.kept])
-        self.fit(model, rows)
+        self.fit(model, rows, f"{type(model).__name__}-{self.seed}")
         return self.fitted(
             model,
             {
@@ -317,6 +327,7 @@ class Study:
         return model.predict_proba_members(self.test[0]), found
 
 
+PATHS = ("out", "methods", "checkpoints")
 FACTORS = [("signs", 0.5), ("signs", 0.75), ("gaussian", 0.5), ("gaussian", 0.75)]
 
 
@@ -337,6 +348,7 @@ def scores(members: np.ndarray, y: np.ndarray, weights=None) -> dict[str, float]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--checkpoints", type=Path, help="folder")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--architecture", choices=["mlp", "lenet"], default="mlp")
     parser.add_argument("--epochs", type=int, default=100)
@@ -374,9 +386,7 @@ def main() -> None:
             run["cpu_seconds"] = round(time.process_time() - cpu, 1)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             run["peak_memory_mb"] = round(peak / 1024)
-            given = {
-                k: v for k, v in vars(options).items() if k not in ("out", "methods")
-            }
+            given = {k: v for k, v in vars(options).items() if k not in PATHS}
             runs[key] = run | {"found": found, "settings": given} | environment([])
             options.out.parent.mkdir(parents=True, exist_ok=True)
             options.out.write_text(json.dumps(results, indent=1) + "\n")
