@@ -32,7 +32,6 @@ from accsmbo.execution import StopReason, TwoStacks, run
 from accsmbo.optimizers import AccSMBO
 from accsmbo.search._endings import (
     AfterTrial,
-    raise_if_never_scored,
     raise_nothing_finished,
     warn_interrupted,
 )
@@ -183,7 +182,6 @@ class BaseOptimizerSearchCV(BaseSearchCV):
             reason, callback_error = self._run(
                 optimizer, objective, n_trials, callbacks, store, journal
             )
-        raise_if_never_scored(objective, optimizer.history)
         self._store_results(optimizer, scorers, refit_metric, reason, n_trials)
         if store is not None:
             store.update(optimizer.history)

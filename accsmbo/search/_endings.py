@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What happens after each candidate, and what is said when a search ends early."""
 
-import copy
 import warnings
-from collections.abc import Mapping
-
-import numpy as np
 
 from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution import StopReason
 
-__all__ = [
-    "AfterTrial",
-    "raise_if_never_scored",
-    "raise_nothing_finished",
-    "warn_interrupted",
-]
+__all__ = ["AfterTrial", "raise_nothing_finished", "warn_interrupted"]
 
 
 class AfterTrial:
@@ -53,44 +44,6 @@ class AfterTrial:
             self.error = error
             return True
         return any(answers)
-
-
-def raise_if_never_scored(objective, history):
-    """Raise what the scorer raises, where it raised on every fold of every candidate.
-
-    Parameters
-    ----------
-    objective : CrossValidationObjective
-        What was evaluated; its first fold is run once more to get at the error.
-    history : History
-        All finished trials.
-
-    Raises
-    ------
-    ValueError
-        From the scorer's error. Scores that are NaN without an error are no reason.
-    """
-    folds = [fold for evaluation in history.evaluations for fold in evaluation.folds]
-    if not folds or any(_was_scored(fold) for fold in folds):
-        return
-    again = copy.copy(objective)
-    again.error_score = "raise"
-    again.verbose = 0
-    try:
-        again.fold(history[0][0], 0)
-    except Exception as error:
-        raise ValueError(
-            "scoring must give a score for at least one candidate, but it raised on "
-            f"all {len(folds)} folds of {len(history)} candidates. The first error was "
-            f"{type(error).__name__}: {error}. Mend the scorer, or choose another."
-        ) from error
-
-
-def _was_scored(fold):
-    """Tell whether a fit failed instead, or any score of a fold is a number."""
-    scores = fold["test_scores"]
-    values = scores.values() if isinstance(scores, Mapping) else [scores]
-    return fold["fit_error"] is not None or bool(np.isfinite(list(values)).any())
 
 
 def raise_nothing_finished(reason, timeout, n_folds):

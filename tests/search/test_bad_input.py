@@ -296,19 +296,8 @@ def test_a_scorer_that_raises_is_shown(cls):
 @pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.filterwarnings("ignore:Scoring failed", "ignore:One or more of the test")
 def test_a_scorer_that_always_raises_is_said_with_its_error(cls):
-    message = in_order("scoring must give a score", "all 4 folds", "the scorer broke")
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.warns(UserWarning, match=r"(?s)Scoring failed.*the scorer broke"):
         fit(cls, LogisticRegression(), {"C": [1, 2]}, scoring=raising)
-    assert "the scorer broke" in str(caught.value.__cause__)
-
-
-@pytest.mark.parametrize("cls", SEARCHES)
-@pytest.mark.filterwarnings("ignore:One or more of the test")
-def test_a_scorer_that_only_gives_nan_is_no_error(cls):
-    search = fit(
-        cls, LogisticRegression(), {"C": [1, 2]}, scoring=lambda e, X, y: np.nan
-    )
-    assert search.best_index_ == 0
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
