@@ -17,6 +17,10 @@ from tests._searches import make_search
 class Pool(ThreadPoolExecutor):
     """A thread pool whose copies are itself: some checks copy all parameters."""
 
+    def __repr__(self):
+        # Without an address: the names of tests are the same in every process.
+        return "Pool()"
+
     def __deepcopy__(self, memo):
         return self
 

@@ -103,7 +103,9 @@ def exits_late(params):
 
 
 @pytest.mark.parametrize(
-    "kwargs", [{}, {"executor": 3}, {"executor": ThreadPoolExecutor(3)}], ids=str
+    "kwargs",
+    [{}, {"executor": 3}, {"executor": ThreadPoolExecutor(3)}],
+    ids=["serial", "processes", "threads"],
 )
 def test_budgets_are_exact(kwargs):
     for n_trials in (1, 7):
