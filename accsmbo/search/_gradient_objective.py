@@ -67,7 +67,8 @@ class GradientObjective(CrossValidationObjective):
     def _fold(self, index, trial):
         """Return the fold's evaluator, kept for later trials of this process."""
         if not hasattr(self, "_folds"):
-            self._folds, self._warm_starts = {}, {}
+            self._folds: dict = {}
+            self._warm_starts: dict = {}
         key = index, tuple(trial.params)
         if key not in self._folds:
             self._folds[key] = FoldHypergradient(
