@@ -158,7 +158,7 @@ class AccSMBO(SMBO):
         self._designs, self._models, self.n_surrogate_failures_ = {}, {}, 0
         self._local_states: dict[Subspace, LocalState] = {}
         self._gradient_models: dict[tuple[Subspace, bool], Any] = {}
-        self._n_model_based: dict[Subspace, int] = {}
+        self._first_modelled: dict[Subspace, int] = {}
         self._density_in_use = self._usable_density()
 
     def _usable_density(self) -> Density | None:
@@ -286,14 +286,16 @@ class AccSMBO(SMBO):
         if self._density_in_use is None or self.rate == 0:
             return acquisition
         subspace = observations.subspace
-        step = self._n_model_based.get(subspace, 0)
-        self._n_model_based[subspace] = step + 1
+        index = self._index_of(subspace)
+        # By trials asked: proposals that no worker takes do not make the density fade.
+        n_asked = len(self._seen[index])
+        first = self._first_modelled.setdefault(subspace, n_asked)
         return MetaAcquisition(
             acquisition,
             self._density_in_use,
             rate=self.rate,
-            step=step,
-            subspace=self._index_of(subspace),
+            step=n_asked - first,
+            subspace=index,
         )
 
     def _index_of(self, subspace: Subspace) -> int:

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from os import PathLike
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
@@ -308,6 +309,11 @@ class BaseOptimizerSearchCV(BaseSearchCV):
             verbose=self.verbose,
             keep_predictions=self.keep_predictions,
         )
+
+    def _runs_in_order(self):
+        """Whether one process runs all trials, in order, and none is resumed."""
+        alone = self.executor is None and effective_n_jobs(self.n_jobs) == 1
+        return alone and self.storage is None
 
     def _run(self, optimizer, objective, n_trials, callbacks, store, journal):
         callbacks.begin_search(n_trials * objective.n_folds)

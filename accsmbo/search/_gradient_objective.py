@@ -16,17 +16,19 @@ __all__ = ["GradientObjective"]
 class GradientObjective(CrossValidationObjective):
     """A cross-validation objective whose evaluations carry hypergradients.
 
-    The inner problem of each fold is solved to ``Trial.tolerance``, from the solution
-    of the fold's last trial in this process. A trial that cannot be differentiated is
-    evaluated by values, as :class:`~accsmbo.evaluation.CrossValidationObjective` does.
-    Parameters are those of that class.
+    The inner problem of each fold is solved to ``Trial.tolerance``; with ``warm_start``
+    from the solution of the fold's last trial, else from nothing, so that the result is
+    a function of the trial alone, whatever the worker and whatever ran before. A trial
+    that cannot be differentiated is evaluated by values, as
+    :class:`~accsmbo.evaluation.CrossValidationObjective` does. Parameters are those of
+    that class.
     """
 
     @classmethod
-    def from_values(cls, objective):
+    def from_values(cls, objective, *, warm_start=True):
         """Return the same objective, with gradients."""
         result = cls.__new__(cls)
-        vars(result).update(vars(objective))
+        vars(result).update(vars(objective), warm_start=warm_start)
         return result
 
     def fold(self, trial, index, n_trials=None, callback=None):
@@ -48,7 +50,8 @@ class GradientObjective(CrossValidationObjective):
         else:
             record["fit_time"] = fitted - start
             record["score_time"] = time.time() - fitted
-        self._warm_starts[index] = result.warm_start
+        if self.warm_start:
+            self._warm_starts[index] = result.warm_start
         return record | {"gradient": result.gradient, "error": result.error}
 
     def combine(self, folds, start, end):

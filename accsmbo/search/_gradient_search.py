@@ -61,7 +61,9 @@ class GradientSearchCV(OptimizerSearchCV):
             optimizer.set_params(
                 initial_tolerance=FIRST_TOLERANCE, tolerance=LAST_TOLERANCE
             )
-        return GradientObjective.from_values(objective)
+        return GradientObjective.from_values(
+            objective, warm_start=self._runs_in_order()
+        )
 
     def _choose_density(self, space, X, y):
         if not isinstance(self.density, str):

@@ -147,4 +147,4 @@ class HOAGSearchCV(OptimizerSearchCV):
 
     def _make_objective(self, X, y, scorers, routed):
         plain = super()._make_objective(X, y, scorers, routed)
-        return GradientObjective.from_values(plain)
+        return GradientObjective.from_values(plain, warm_start=self._runs_in_order())

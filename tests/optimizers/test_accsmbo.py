@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, uniform
 
 from accsmbo import Categorical, Real
 from accsmbo.exceptions import DensityWarning
@@ -247,3 +247,17 @@ def test_a_new_descent_starts_apart_after_a_turn_of_the_model():
     step = local.propose(state, U, y, G)
     assert state.descent.centre == 2
     assert np.abs(step - U[2]).max() <= 0.2
+
+
+def test_proposals_that_nobody_takes_do_not_make_the_density_fade():
+    density = PriorDensity({"x": uniform(0, 1)})
+    optimizer = AccSMBO({"x": Real(0.0, 1.0)}, density=density, random_state=0)
+    for _ in range(5):
+        trial = optimizer.ask()
+        optimizer.tell(trial, trial.params["x"])
+    seen = optimizer.observations()
+    before = optimizer._acquisition_of(seen).step
+    optimizer.propose(10)
+    assert optimizer._acquisition_of(seen).step == before
+    optimizer.ask()
+    assert optimizer._acquisition_of(seen).step == before + 1

@@ -185,6 +185,29 @@ def test_unknown_metrics_have_no_density():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def losses(fitted):
+    return {str(t.params): e.value for t, e in fitted.history_}
+
+
+def test_a_resumed_search_with_gradients_equals_an_unbroken_one(tmp_path):
+    search(density=None, n_iter=2, storage=tmp_path / "study.jsonl")
+    resumed = search(density=None, n_iter=5, storage=tmp_path / "study.jsonl")
+    unbroken = search(density=None, n_iter=5, storage=tmp_path / "other.jsonl")
+    assert losses(resumed) == losses(unbroken)
+
+
+def test_results_do_not_depend_on_the_worker():
+    points = [{C: c} for c in (0.01, 0.1, 1.0, 10.0)]
+
+    def losses_of(points, n_jobs):
+        optimizer = AccSMBO(
+            points_to_evaluate=points, initial_tolerance=1e-2, tolerance=1e-2
+        )
+        return losses(search(n_jobs=n_jobs, optimizer=optimizer))
+
+    assert losses_of(points, 2) == losses_of(points[::-1], 3)
+
+
 def test_two_jobs_give_gradients_too():
     data = make_classification(80, random_state=0)
     found = AccSMBOSearchCV(
