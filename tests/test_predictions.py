@@ -91,10 +91,8 @@ def test_every_search_keeps_them(search_class):
     assert search.predictions_.classes is None
     assert search.predictions_.params == search.cv_results_["params"]
     loss = np.mean((search.predictions_.values[:, :, 0] - y) ** 2, axis=1)
-    # AccSMBO predicts with models solved to the accuracy that it needs.
-    rtol = 0.02 if search_class is AccSMBOSearchCV else 1e-5
     scores = search.cv_results_["mean_test_score"]
-    np.testing.assert_allclose(loss, -scores, rtol=rtol)
+    np.testing.assert_allclose(loss, -scores, rtol=1e-5)
 
 
 def test_asynchronous_and_resumed_searches_keep_them(tmp_path):

@@ -24,6 +24,8 @@ class GradientObjective(CrossValidationObjective):
     that class.
     """
 
+    warm_start: bool
+
     @classmethod
     def from_values(cls, objective, *, warm_start=True):
         """Return the same objective, with gradients."""

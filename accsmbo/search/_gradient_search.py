@@ -57,7 +57,8 @@ class GradientSearchCV(OptimizerSearchCV):
             optimizer.set_params(density=self._density)
         if self.solver == "estimator" or not _has_gradient(objective, space):
             return objective
-        if self.optimizer is None:
+        # Kept predictions are those of the models that were scored: exact ones.
+        if self.optimizer is None and not self.keep_predictions:
             optimizer.set_params(
                 initial_tolerance=FIRST_TOLERANCE, tolerance=LAST_TOLERANCE
             )
@@ -115,7 +116,7 @@ class GradientSearchCV(OptimizerSearchCV):
     def _exact(self, objective, trial):
         """Return the evaluation of a trial by the estimator's own fits."""
         plain = CrossValidationObjective.__new__(CrossValidationObjective)
-        vars(plain).update(objective.__getstate__())
+        vars(plain).update(objective.__getstate__(), keep_predictions=False)
         start = time.time()
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(plain.fold)(trial, index) for index in range(plain.n_folds)
