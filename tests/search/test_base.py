@@ -247,7 +247,9 @@ def test_verbose_prints_what_scikit_learn_prints(capsys):
 
 def test_a_bar_in_a_terminal_shows_the_best_score(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    RandomizedSearchCV(SVC(), SPACE, n_iter=2, cv=3, verbose=1).fit(X, y)
+    RandomizedSearchCV(SVC(), SPACE, n_iter=2, cv=3, verbose=1, random_state=0).fit(
+        X, y
+    )
     assert "best score 0.9" in capsys.readouterr().err
 
 
