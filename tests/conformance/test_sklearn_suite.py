@@ -28,6 +28,8 @@ METAESTIMATOR_TESTS = (
 KNOWN = {
     ("1.9.1", "RandomizedSearchCV"): (65, 30),
     ("1.9.1", "GridSearchCV"): (121, 30),
+    ("1.6.1", "RandomizedSearchCV"): (45, 16),
+    ("1.6.1", "GridSearchCV"): (98, 16),
 }
 
 
@@ -89,7 +91,7 @@ def test_search_tests_of_sklearn(name, tmp_path):
     classes = ["accsmbo:AccSMBOSearchCV", f"accsmbo.search:{name}"]
     expected = assert_as_good_as_own(name, classes, tmp_path, SEARCH_TESTS)
     counts = counts_of(expected)
-    assert counts[0] >= 50
+    assert counts[0] >= min(passed for passed, _ in KNOWN.values())
     assert counts == KNOWN.get((sklearn.__version__, name), counts)
 
 

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import accsmbo.search._experience as experience
 from accsmbo import AccSMBOSearchCV, Real
+from accsmbo.default_spaces import default_space
 from accsmbo.metalearning import EmpiricalDensity, PriorDensity, SourceTask
 from accsmbo.optimizers import SMBO, AccSMBO
 
@@ -118,7 +119,12 @@ def test_several_metrics_and_train_scores():
 
 
 def test_candidates_without_a_gradient_are_scored_by_value():
-    space = {C: loguniform(1e-2, 1e2), "logisticregression__l1_ratio": [0.0, 0.5]}
+    choice = (
+        {"logisticregression__l1_ratio": [0.0, 0.5]}
+        if "l1_ratio" in default_space(LogisticRegression(solver="saga"))
+        else {"logisticregression__penalty": ["l2", "l1"]}  # scikit-learn < 1.8
+    )
+    space = {C: loguniform(1e-2, 1e2), **choice}
     model = make_pipeline(
         StandardScaler(), LogisticRegression(solver="saga", max_iter=20000, tol=1e-3)
     )
