@@ -156,11 +156,6 @@ class InnerProblem(ABC):
         return None
 
 
-def as_vector(value: Array) -> Array:
-    """Return a one-column matrix as a vector, anything else as it is."""
-    return value[:, 0] if value.ndim == 2 and value.shape[1] == 1 else value
-
-
 def inner(a: Array, b: Array) -> float:
     """Return the sum of ``a * b`` in float64."""
     return float(np.vdot(np.asarray(a, np.float64), np.asarray(b, np.float64)))

@@ -18,7 +18,6 @@ from accsmbo.ensembles._layers._parameters import ParameterLayout, Views
 from accsmbo.ensembles._layers._stages import (
     BackwardStep,
     Gradients,
-    LinearStage,
     Signals,
     Stage,
 )
@@ -42,11 +41,6 @@ class Network:
 
     def __post_init__(self) -> None:
         self.layout = ParameterLayout([s.parameter_shapes() for s in self.stages])
-
-    @property
-    def linear_stages(self) -> list[LinearStage]:
-        """The stages with weights."""
-        return [s for s in self.stages if isinstance(s, LinearStage)]
 
     def initialize(self, rng: np.random.Generator, dtype: Any) -> np.ndarray:
         """Return a flat vector of starting parameters."""
