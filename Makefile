@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 OLDEST ?= .venv-oldest
+DOCS ?= .venv-docs
 BIN = $(VENV)/bin
 PIP_FLAGS = --quiet --disable-pip-version-check
 # pip reads [dependency-groups] only from 25.1 on, so the names are handed to it.
@@ -11,10 +12,11 @@ group = $$($(1)/bin/python -c "import tomllib; \
 SINGLE = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?=
+GALLERY ?= 1
 # What the oldest supported scikit-learn is tested with; see test-oldest.
 OLDEST_TESTS ?= tests/test_space.py tests/search tests/optimizers tests/cases tests/conformance
 
-.PHONY: run test test-oldest check clean
+.PHONY: run test test-oldest check docs clean
 
 run: $(VENV)/.installed
 	$(SINGLE) $(BIN)/python benchmarks/quickstart.py
@@ -25,6 +27,11 @@ test: $(VENV)/.installed
 test-oldest: $(OLDEST)/.installed
 	$(SINGLE) $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal \
 	  $(wildcard $(OLDEST_TESTS))
+
+# GALLERY=0 leaves the examples unexecuted.
+docs: $(DOCS)/.installed
+	$(SINGLE) $(DOCS)/bin/sphinx-build -W --keep-going --fresh-env -b html \
+	  -D plot_gallery=$(GALLERY) docs docs/_build/html
 
 check: $(VENV)/.linters
 	$(BIN)/ruff check .
@@ -57,5 +64,14 @@ $(OLDEST)/.installed: pyproject.toml | $(OLDEST)/bin/python
 	  "pandas==2.2.*" $(call group,$(OLDEST),test)
 	@touch $@
 
+$(DOCS)/bin/python:
+	$(PYTHON) -m venv $(DOCS)
+
+$(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
+	$(DOCS)/bin/python -m pip install $(PIP_FLAGS) --editable . \
+	  $(call group,$(DOCS),docs)
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist *.egg-info
+	rm -rf $(VENV) $(OLDEST) $(DOCS) build dist *.egg-info
+	rm -rf docs/_build docs/auto_examples docs/generated
