@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -48,6 +48,7 @@ class Loop:
         max_retries: int,
         deterministic: bool,
         journal: Journal | None,
+        conditions: Sequence[Any],
         callback: Callable[[History], bool] | None,
         fold_callback: Callable[[int], Mapping[str, Any]] | None,
     ) -> None:
@@ -61,6 +62,7 @@ class Loop:
         self.max_retries = max_retries
         self.deterministic = deterministic
         self.journal = journal
+        self.conditions = conditions
         self.callback = callback
         self.fold_callback = fold_callback
         self.stop: StopReason | None = None
@@ -78,6 +80,8 @@ class Loop:
         """Run, and say why it ended."""
         n_slots = self.lag if self.deterministic else self.workers.n_slots
         self.scheduler.begin(self.optimizer, n_slots, steady=self.deterministic)
+        if len(self.optimizer.history):
+            self._ask_conditions()
         try:
             while self.stop is None:
                 self._fill()
@@ -271,6 +275,12 @@ class Loop:
         self.scheduler.told(self.mean_seconds / self.workers.n_slots)
         if self.callback and self.callback(self.optimizer.history):
             self.stop = self.stop or StopReason.CALLBACK
+        self._ask_conditions()
+
+    def _ask_conditions(self) -> None:
+        with self._one_thread():
+            if any(c.should_stop(self.optimizer) for c in self.conditions):
+                self.stop = self.stop or StopReason.CONDITION
 
     def _learn_pace(self, evaluation: Evaluation) -> None:
         if evaluation.start_time is not None and evaluation.end_time is not None:

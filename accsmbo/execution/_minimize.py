@@ -82,6 +82,7 @@ def minimize(
     max_retries: int = 1,
     deterministic: bool = False,
     storage: Any = None,
+    stop_when: Any = None,
     random_state: Any = None,
 ) -> History:
     """Minimise a function of named parameters.
@@ -121,6 +122,9 @@ def minimize(
         Make the history independent of timing, see :func:`~accsmbo.execution.run`.
     storage : str, path-like, JournalStorage or None, default=None
         Journal to write to; one of the same study is resumed.
+    stop_when : object with ``should_stop``, list of them or None, default=None
+        Each is asked with the optimizer after each call,
+        ``should_stop(optimizer) -> bool``; the first true answer ends the run.
     random_state : int, RandomState, Generator or None, default=None
         Seed; None: that of ``optimizer``.
 
@@ -132,7 +136,7 @@ def minimize(
     Raises
     ------
     TypeError
-        If ``func`` cannot be called.
+        If ``func`` cannot be called, or ``stop_when`` has no ``should_stop``.
     ValueError
         If ``n_trials`` < 1, or the space is invalid, or every call failed, or the
         workers cannot keep a limit, or the journal holds another study.
@@ -178,6 +182,7 @@ def minimize(
             deterministic=deterministic,
             scheduler=scheduler,
             journal=journal,
+            stop_when=stop_when,
         )
     return _checked(optimizer.history, reason, n_trials)
 

@@ -11,7 +11,7 @@ from accsmbo.execution._loop import Loop
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._resume import resume
 from accsmbo.execution._scheduler import OneStack, Scheduler
-from accsmbo.execution._stop_reason import StopReason
+from accsmbo.execution._stop_reason import StopReason, as_conditions
 from accsmbo.history import History
 from accsmbo.optimizers import Optimizer
 from accsmbo.storage import Journal
@@ -33,6 +33,7 @@ def run(
     deterministic: bool = False,
     scheduler: Scheduler | None = None,
     journal: Journal | None = None,
+    stop_when: Any = None,
     callback: Callable[[History], bool] | None = None,
     fold_callback: Callable[[int], Mapping[str, Any]] | None = None,
 ) -> StopReason:
@@ -73,6 +74,9 @@ def run(
         None: :class:`OneStack`. Optimizers that do not learn always get that.
     journal : Journal or None, default=None
         Its events are taken over first; then each trial is written to it.
+    stop_when : object with ``should_stop``, list of them or None, default=None
+        Each is asked with the optimizer before the first trial of a resumed run and
+        after each trial; the first true answer ends the run.
     callback : callable or None, default=None
         Called with the history after each trial; a true answer ends the run.
     fold_callback : callable or None, default=None
@@ -87,13 +91,15 @@ def run(
     Raises
     ------
     TypeError, ValueError
-        If the workers are not said clearly or cannot keep a limit.
+        If the workers are not said clearly or cannot keep a limit, or ``stop_when``
+        holds something else.
 
     Warns
     -----
     SearchInterruptedWarning
         If the journal could not be written, or the executor broke.
     """
+    conditions = as_conditions(stop_when)
     if journal is not None:
         resume(optimizer, journal.events)
     workers = make_workers(
@@ -115,6 +121,7 @@ def run(
             max_retries=max_retries,
             deterministic=deterministic,
             journal=journal,
+            conditions=conditions,
             callback=callback,
             fold_callback=fold_callback,
         )

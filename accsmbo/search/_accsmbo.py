@@ -75,6 +75,12 @@ class AccSMBOSearchCV(GradientSearchCV):
         Journal to which every candidate is written when it is known. One of the same
         study (data, splits, estimator, space, seed) is resumed, also with a larger
         budget.
+    selection : Selection or None, default=None
+        How to spend less on losing candidates, see :mod:`accsmbo.fidelity`. None:
+        every candidate gets all folds and all of the data.
+    stop_when : object with ``should_stop`` or list of them, default=None
+        Each is asked with the optimizer after each candidate,
+        ``should_stop(optimizer) -> bool``; the first true answer ends the search.
     deterministic : bool, default=False
         Make the candidates independent of timing also with several workers: results
         are used in the order of asking, at the cost of waiting for the slowest.
@@ -188,6 +194,8 @@ class AccSMBOSearchCV(GradientSearchCV):
         memory_limit=None,
         executor=None,
         storage=None,
+        selection=None,
+        stop_when=None,
         deterministic=False,
         max_retries=1,
         solver="auto",
@@ -214,6 +222,8 @@ class AccSMBOSearchCV(GradientSearchCV):
             memory_limit=memory_limit,
             executor=executor,
             storage=storage,
+            selection=selection,
+            stop_when=stop_when,
             deterministic=deterministic,
             max_retries=max_retries,
             on_interrupt=on_interrupt,

@@ -3,7 +3,7 @@
 
 import copy
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from numbers import Integral, Real
 from os import PathLike
 
@@ -20,31 +20,26 @@ from accsmbo._sklearn_private import (
     BaseSearchCV,
     HasMethods,
     Interval,
-    MultimetricScorer,
     SearchCallbacks,
     StrOptions,
     check_method_params,
     fit_context,
-    insert_error_scores,
-    warn_or_raise_about_fit_failures,
 )
 from accsmbo.evaluation import CrossValidationObjective
 from accsmbo.execution import StopReason, TwoStacks, run
+from accsmbo.fidelity import Selection
 from accsmbo.optimizers import AccSMBO
-from accsmbo.search._endings import (
-    AfterTrial,
-    raise_nothing_finished,
-    warn_interrupted,
-)
+from accsmbo.search._endings import AfterTrial
 from accsmbo.search._names import check_names
 from accsmbo.search._progress import Progress
+from accsmbo.search._results import SearchResults
 from accsmbo.search._study import search_journal, seeded
 from accsmbo.storage import JournalStorage
 
 __all__ = ["BaseOptimizerSearchCV"]
 
 
-class BaseOptimizerSearchCV(BaseSearchCV):
+class BaseOptimizerSearchCV(SearchResults):
     """Base of all searches: an optimizer proposes, cross-validation answers.
 
     A subclass implements ``_make_optimizer``, which returns an optimizer that has not
@@ -68,6 +63,8 @@ class BaseOptimizerSearchCV(BaseSearchCV):
             None,
         ],
         "storage": [str, PathLike, JournalStorage, None],
+        "selection": [Selection, None],
+        "stop_when": [HasMethods("should_stop"), list, tuple, None],
         "deterministic": ["boolean"],
         "max_retries": [Interval(Integral, 0, None, closed="left")],
         "on_interrupt": [StrOptions({"stop", "raise"})],
@@ -95,6 +92,8 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         memory_limit=None,
         executor=None,
         storage=None,
+        selection=None,
+        stop_when=None,
         deterministic=False,
         max_retries=1,
         on_interrupt="stop",
@@ -118,6 +117,8 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         self.memory_limit = memory_limit
         self.executor = executor
         self.storage = storage
+        self.selection = selection
+        self.stop_when = stop_when
         self.deterministic = deterministic
         self.max_retries = max_retries
         self.on_interrupt = on_interrupt
@@ -178,6 +179,10 @@ class BaseOptimizerSearchCV(BaseSearchCV):
         optimizer, n_trials = self._make_optimizer()
         check_names(self.estimator, optimizer.space)
         objective = self._make_objective(X, y, scorers, routed)
+        if self.selection is not None:
+            self.selection.check(objective, optimizer)
+            objective = self.selection.adapt(objective)
+            optimizer, n_trials = self.selection.wrap(optimizer, n_trials, objective)
         store = PredictionStore.of(objective) if self.keep_predictions else None
         with search_journal(self, objective, optimizer) as journal:
             reason, callback_error = self._run(
@@ -332,50 +337,12 @@ class BaseOptimizerSearchCV(BaseSearchCV):
                 deterministic=self.deterministic,
                 scheduler=self._make_scheduler(optimizer),
                 journal=journal,
+                stop_when=self.stop_when,
                 callback=after_trial,
                 fold_callback=callbacks.evaluation,
             )
         callbacks.end_search()
         return reason, after_trial.error
-
-    def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
-        history = optimizer.history
-        self._own = {"history_": history, "optimizer_": optimizer}
-        if not len(history):
-            raise_nothing_finished(reason, self.timeout, self.n_splits_)
-        if reason is StopReason.INTERRUPTED:
-            warn_interrupted(len(history), n_trials)
-        records = sorted(history, key=lambda record: record[0].number)
-        folds = [fold for _, evaluation in records for fold in evaluation.folds]
-        warn_or_raise_about_fit_failures(folds, self.error_score)
-        if callable(self.scoring):
-            insert_error_scores(folds, self.error_score)
-        first_scores = folds[0]["test_scores"]
-        self.multimetric_ = isinstance(first_scores, Mapping)
-        if callable(self.scoring) and self.multimetric_:
-            self._check_refit_for_multimetric(first_scores)
-            refit_metric = self.refit
-        self._own["objective_metric_"] = self._objective_metric(first_scores)
-        self.cv_results_ = self._format_results(
-            [trial.params for trial, _ in records], self.n_splits_, folds
-        )
-        self.scorer_ = (
-            scorers._scorers if isinstance(scorers, MultimetricScorer) else scorers
-        )
-        if self.refit or not self.multimetric_:
-            self._store_best(refit_metric)
-
-    def _objective_metric(self, scores):
-        if not self.multimetric_:
-            return self.scoring if isinstance(self.scoring, str) else "score"
-        return self.refit if isinstance(self.refit, str) else next(iter(scores))
-
-    def _store_best(self, refit_metric):
-        results = self.cv_results_
-        self.best_index_ = self._select_best_index(self.refit, refit_metric, results)
-        if not callable(self.refit):
-            self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
-        self.best_params_ = results["params"][self.best_index_]
 
     def _refit_best(self, X, y, fit_params, callbacks):
         # Parameters that are estimators are cloned too: best_params_ stays unfitted.

@@ -64,4 +64,6 @@ def search_journal(search, objective, optimizer):
         "return_train_score": fingerprint(bool(search.return_train_score)),
         "keep_predictions": fingerprint(bool(search.keep_predictions)),
     }
+    if search.selection is not None:
+        prints["selection"] = fingerprint(search.selection)
     return open_journal(as_storage(search.storage), optimizer, prints)

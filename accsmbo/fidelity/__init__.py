@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spend less on losers: which trials get how many folds, or how much of a resource."""
+
+from accsmbo.fidelity._base import Selection
+
+__all__ = ["Selection"]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SearchResults: from the history of a search to its fitted attributes."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from accsmbo._sklearn_private import (
+    BaseSearchCV,
+    MultimetricScorer,
+    insert_error_scores,
+    warn_or_raise_about_fit_failures,
+)
+from accsmbo.execution import StopReason
+from accsmbo.search._endings import raise_nothing_finished, warn_interrupted
+
+__all__ = ["SearchResults"]
+
+
+class SearchResults(BaseSearchCV):
+    """The part of a search that stores ``cv_results_`` and what follows from it."""
+
+    def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
+        history = optimizer.history
+        self._own = {"history_": history, "optimizer_": optimizer}
+        if not len(history):
+            raise_nothing_finished(reason, self.timeout, self.n_splits_)
+        if reason is StopReason.INTERRUPTED:
+            warn_interrupted(len(history), n_trials)
+        records = sorted(history, key=lambda record: record[0].number)
+        folds = [fold for _, evaluation in records for fold in evaluation.folds]
+        warn_or_raise_about_fit_failures(folds, self.error_score)
+        if callable(self.scoring):
+            insert_error_scores(folds, self.error_score)
+        first_scores = folds[0]["test_scores"]
+        self.multimetric_ = isinstance(first_scores, Mapping)
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(first_scores)
+            refit_metric = self.refit
+        self._own["objective_metric_"] = self._objective_metric(first_scores)
+        self.cv_results_ = self._format_results(
+            [trial.params for trial, _ in records], self.n_splits_, folds
+        )
+        may_win = np.ones(len(records), dtype=bool)
+        if self.selection is not None:
+            self.cv_results_.update(self.selection.columns(records))
+            may_win = self.selection.may_win(records)
+        self.scorer_ = (
+            scorers._scorers if isinstance(scorers, MultimetricScorer) else scorers
+        )
+        if self.refit or not self.multimetric_:
+            self._store_best(refit_metric, may_win)
+
+    def _objective_metric(self, scores):
+        if not self.multimetric_:
+            return self.scoring if isinstance(self.scoring, str) else "score"
+        return self.refit if isinstance(self.refit, str) else next(iter(scores))
+
+    def _store_best(self, refit_metric, may_win):
+        results = self.cv_results_
+        self.best_index_ = self._best_index(refit_metric, may_win)
+        if not callable(self.refit):
+            self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
+        self.best_params_ = results["params"][self.best_index_]
+
+    def _best_index(self, refit_metric, may_win):
+        results = self.cv_results_
+        if not may_win.any():
+            raise ValueError(
+                f"selection={self.selection!r} must leave at least one candidate with "
+                f"all of its resource, but none of the {len(may_win)} got it before "
+                "the search ended. Give it more time or more candidates."
+            )
+        if callable(self.refit) or may_win.all():
+            index = self._select_best_index(self.refit, refit_metric, results)
+            if not may_win[index]:
+                raise ValueError(
+                    "refit must return the index of a candidate with all of its "
+                    f"resource, got {index}, which selection={self.selection!r} cut "
+                    "short. See the columns of cv_results_ that it adds."
+                )
+            return index
+        ranks = results[f"rank_test_{refit_metric}"]
+        return int(np.argmin(np.where(may_win, ranks, np.iinfo(ranks.dtype).max)))
