@@ -340,7 +340,7 @@ class EmpiricalDensity(DensityReaders):
         kde = self._kdes[subspace]
         if kde is None:
             return np.ones(self.space_.subspaces[subspace].n_dims, dtype=bool)
-        return np.isnan(kde.P).all(axis=0)
+        return np.asarray(np.isnan(kde.P).all(axis=0))
 
 
 def _locate(task: SourceTask, space: Space, top: int) -> list[tuple[int, FloatArray]]:
