@@ -55,7 +55,8 @@ def evaluations(runs, measure):
     rows = []
     for run in runs:
         for found in run.iterfind("oml:output_data/oml:evaluation", NS):
-            if text(found, "name") == measure:
+            # those with attributes are of single folds
+            if text(found, "name") == measure and not found.attrib:
                 names = ("run_id", "task_id", "setup_id", "flow_id", "flow_name")
                 dataset = run.find("oml:input_data/oml:dataset", NS)
                 rows.append(
