@@ -123,8 +123,8 @@ def minimize(
     storage : str, path-like, JournalStorage or None, default=None
         Journal to write to; one of the same study is resumed.
     stop_when : object with ``should_stop``, list of them or None, default=None
-        Each is asked with the optimizer after each call,
-        ``should_stop(optimizer) -> bool``; the first true answer ends the run.
+        When there is nothing left to gain, see :mod:`accsmbo.stopping`: each is asked
+        after each call, and the first true answer ends the run.
     random_state : int, RandomState, Generator or None, default=None
         Seed; None: that of ``optimizer``.
 

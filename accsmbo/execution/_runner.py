@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from accsmbo.execution._executors import make_workers
 from accsmbo.execution._loop import Loop
 from accsmbo.execution._objective import Objective
@@ -101,7 +103,9 @@ def run(
     """
     conditions = as_conditions(stop_when)
     if journal is not None:
-        resume(optimizer, journal.events)
+        # As in the loop: sums in another order could propose other points.
+        with threadpool_limits(limits=1):
+            resume(optimizer, journal.events)
     workers = make_workers(
         objective,
         executor=executor,

@@ -9,6 +9,7 @@ P       (m, d)          pending points; they enter at their posterior mean
 best                    loss to improve on, in units of t
 """
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -26,10 +27,19 @@ from accsmbo.acquisition import (
 from accsmbo.acquisition._maximize import PENDING_RADIUS, perturbed
 from accsmbo.exceptions import SurrogateFailedWarning
 from accsmbo.optimizers._base import Observations, Optimizer
+from accsmbo.optimizers._improvement_left import (
+    expected_improvement_left,
+    linear_improvement_left,
+)
 from accsmbo.optimizers._initial_design import InitialDesign
 from accsmbo.optimizers._views import VIEWS, turn
 from accsmbo.space import Subspace
-from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate, Surrogate
+from accsmbo.surrogates import (
+    DerivativeGaussianProcess,
+    GaussianProcess,
+    RandomForestSurrogate,
+    Surrogate,
+)
 
 __all__ = ["SMBO"]
 
@@ -143,6 +153,50 @@ class SMBO(Optimizer):
                 SurrogateFailedWarning,
                 stacklevel=3,
             )
+
+    def expected_improvement(self) -> float:
+        """Return what is still to gain, as far as a model can tell.
+
+        A model of its own is fitted to all finished trials: asking changes nothing of
+        what the optimizer does. Where the gradient at the best point is known, what it
+        promises over the whole box is a second, upper estimate.
+
+        Returns
+        -------
+        float
+            In the units of the loss, the largest over the subspaces; infinity before
+            the initial design is finished, and where the model fails.
+        """
+        self._start()
+        lowest = float(self.history_.best_value)
+        return max(
+            self._improvement_left(index, lowest)
+            for index in range(len(self.space_.subspaces))
+        )
+
+    def _improvement_left(self, index: int, lowest: float) -> float:
+        observations = self.observations(index)
+        if self._n_free(index) == 0:
+            return 0.0
+        if self._given or self._in_design(index) or observations.failed.all():
+            return math.inf
+        linear = linear_improvement_left(observations, lowest)
+        rng = np.random.default_rng([self._root, len(self.history_), index])
+        model = self._fresh_model(observations)
+        try:
+            expected = expected_improvement_left(model, observations, lowest, rng)
+        except (np.linalg.LinAlgError, ValueError, FloatingPointError):
+            return linear
+        return min(linear, expected)
+
+    def _fresh_model(self, observations: Observations) -> Any:
+        """Return a surrogate that shares nothing with those of the proposals."""
+        if self.surrogate is not None:
+            return clone(self.surrogate)
+        if np.isfinite(observations.gradient).any():
+            return DerivativeGaussianProcess()
+        forest = _wants_forest(observations.subspace, len(observations.y))
+        return RandomForestSurrogate() if forest else GaussianProcess()
 
     def _in_design(self, index: int) -> bool:
         subspace = self.space_.subspaces[index]

@@ -34,6 +34,7 @@ from accsmbo.search._names import check_names
 from accsmbo.search._progress import Progress
 from accsmbo.search._results import SearchResults
 from accsmbo.search._study import search_journal, seeded
+from accsmbo.stopping import of_scores
 from accsmbo.storage import JournalStorage
 
 __all__ = ["BaseOptimizerSearchCV"]
@@ -337,7 +338,7 @@ class BaseOptimizerSearchCV(SearchResults):
                 deterministic=self.deterministic,
                 scheduler=self._make_scheduler(optimizer),
                 journal=journal,
-                stop_when=self.stop_when,
+                stop_when=of_scores(self.stop_when),
                 callback=after_trial,
                 fold_callback=callbacks.evaluation,
             )

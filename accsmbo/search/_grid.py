@@ -71,8 +71,8 @@ class GridSearchCV(BaseOptimizerSearchCV):
         How to spend less on losing candidates, see :mod:`accsmbo.fidelity`. None:
         every candidate gets all folds and all of the data.
     stop_when : object with ``should_stop`` or list of them, default=None
-        Each is asked with the optimizer after each candidate,
-        ``should_stop(optimizer) -> bool``; the first true answer ends the search.
+        When there is nothing left to gain, see :mod:`accsmbo.stopping`: each is asked
+        after each candidate, and the first true answer ends the search.
     deterministic : bool, default=False
         Make the candidates independent of timing also with several workers: results
         are used in the order of asking, at the cost of waiting for the slowest.
