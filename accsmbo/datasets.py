@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data sets of the benchmarks, read from a folder and checked."""
+"""Data sets of the benchmarks: read from a folder or downloaded, and checked."""
 
 import csv
 import gzip
@@ -8,13 +8,14 @@ import os
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["data_folder", "fetch_rcv1", "fetch_real_sim", "load_pc4"]
+__all__ = ["data_folder", "fetch_pc4", "fetch_rcv1", "fetch_real_sim", "load_pc4"]
 
 # Where data lie beside a checkout: seen from the working directory, then from the
 # folder that holds the package.
@@ -23,12 +24,15 @@ DEFAULT_HOMES = (
     Path(__file__).resolve().parents[2] / "shared" / "data",
 )
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary"
-RCV1_SHAPE = (20242, 47236)
-REAL_SIM_SHAPE = (72309, 20958)
+PC4_URL = "https://www.openml.org/data/download/53932/pc4.arff"
+# Shape and number of positive labels.
+PC4 = ((1458, 37), 178)
+RCV1 = ((20242, 47236), 10491)
+REAL_SIM = ((72309, 20958), 22238)
 N_ATTEMPTS = 3
 BLOCK = 1 << 16
-PC4_SHAPE = (1458, 37)
-PC4_POSITIVES = 178
+
+Table = tuple[Any, NDArray[Any]]
 
 
 def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
@@ -83,11 +87,41 @@ def load_pc4(
             "variable ACCSMBO_DATA."
         )
     with gzip.open(file, "rt", newline="") as stream:
-        rows = list(csv.reader(stream))[1:]
-    X = np.array([row[:-1] for row in rows], dtype=np.float64)
-    y = np.array([row[-1].strip().upper() == "TRUE" for row in rows], dtype=np.int64)
-    _check_table(file, X, y, shape=PC4_SHAPE, n_positives=PC4_POSITIVES)
-    return X, y
+        table = _numbers_and_class(list(csv.reader(stream))[1:])
+    _check_table(file, table, *PC4)
+    return table
+
+
+def fetch_pc4(
+    data_home: str | os.PathLike[str] | None = None, *, url: str | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Load PC4, downloaded from OpenML (data set 1049) at the first call.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        Folder that holds ``pc4.csv.gz``, or holds or gets ``pc4.arff``; None: see
+        :func:`data_folder`.
+    url : str, default=None
+        Where to download ``pc4.arff`` from; None: OpenML.
+
+    Returns
+    -------
+    X : ndarray of shape (1458, 37)
+        Code metrics.
+    y : ndarray of shape (1458,)
+        1 where the module has a defect (178 of them), else 0.
+
+    Raises
+    ------
+    ConnectionError
+        If it cannot be downloaded.
+    ValueError
+        If the file changed since its first download, or is another table.
+    """
+    if (data_folder(data_home) / "pc4.csv.gz").exists():
+        return load_pc4(data_home)
+    return _fetch(data_home, "pc4.arff", url or PC4_URL, _read_arff, PC4)
 
 
 def fetch_rcv1(
@@ -108,7 +142,7 @@ def fetch_rcv1(
     X : sparse matrix of shape (20242, 47236)
         Documents.
     y : ndarray of shape (20242,)
-        +1 or -1.
+        +1 (10,491 of them) or -1.
 
     Raises
     ------
@@ -117,7 +151,7 @@ def fetch_rcv1(
     ValueError
         If the file changed since its first download, or is another table.
     """
-    return _fetch_svmlight(data_home, "rcv1_train.binary.bz2", url, RCV1_SHAPE)
+    return _fetch_svmlight(data_home, "rcv1_train.binary.bz2", url, RCV1)
 
 
 def fetch_real_sim(
@@ -137,7 +171,7 @@ def fetch_real_sim(
     X : sparse matrix of shape (72309, 20958)
         Documents.
     y : ndarray of shape (72309,)
-        +1 or -1.
+        +1 (22,238 of them) or -1.
 
     Raises
     ------
@@ -146,28 +180,74 @@ def fetch_real_sim(
     ValueError
         If the file changed since its first download, or is another table.
     """
-    return _fetch_svmlight(data_home, "real-sim.bz2", url, REAL_SIM_SHAPE)
+    return _fetch_svmlight(data_home, "real-sim.bz2", url, REAL_SIM)
 
 
 def _fetch_svmlight(
     data_home: str | os.PathLike[str] | None,
     name: str,
     url: str | None,
-    shape: tuple[int, int],
-) -> tuple[Any, NDArray[np.float64]]:
+    expected: tuple[tuple[int, int], int],
+) -> Table:
     from sklearn.datasets import load_svmlight_file
 
+    def read(file: Path) -> Table:
+        X, y = load_svmlight_file(str(file), n_features=expected[0][1])
+        return X, y
+
+    return _fetch(data_home, name, url or f"{LIBSVM}/{name}", read, expected)
+
+
+def _fetch(
+    data_home: str | os.PathLike[str] | None,
+    name: str,
+    url: str,
+    read: Callable[[Path], Table],
+    expected: tuple[tuple[int, int], int],
+) -> Table:
+    """Return a table of the folder, downloaded where it is not there, and checked.
+
+    A download that turns out to be another table is not kept.
+    """
     file = data_folder(data_home) / name
-    if not file.exists():
-        _download(url or f"{LIBSVM}/{name}", file)
-    _check_hash(file)
-    X, y = load_svmlight_file(str(file), n_features=shape[1])
-    if X.shape != shape or set(np.unique(y)) != {-1.0, 1.0}:
-        raise ValueError(
-            f"{file} must hold {shape[0]} rows of {shape[1]} features with the labels "
-            f"-1 and 1, got shape {X.shape} with {sorted(set(y))[:4]}. It is another "
-            "table or damaged: delete it to download it again."
-        )
+    fresh = not file.exists()
+    if fresh:
+        _download(url, file)
+    else:
+        _check_hash(file)
+    try:
+        try:
+            table = read(file)
+        except (OSError, EOFError, ValueError) as error:
+            raise ValueError(
+                f"{file} must hold {expected[0][0]} rows of {expected[0][1]} features, "
+                f"got a file that cannot be read: {error}. It is damaged: delete it to "
+                "download it again."
+            ) from error
+        _check_table(file, table, *expected)
+    except ValueError:
+        if fresh:
+            file.unlink()
+        raise
+    _note_hash(file)
+    return table
+
+
+def _read_arff(file: Path) -> Table:
+    """Return numbers and class of a dense ARFF file, the class last."""
+    lines = file.read_text().splitlines()
+    start = [line.strip().lower() for line in lines].index("@data") + 1
+    rows = csv.reader(
+        line for line in lines[start:] if line.strip() and not line.startswith("%")
+    )
+    return _numbers_and_class(list(rows))
+
+
+def _numbers_and_class(
+    rows: list[list[str]],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    X = np.array([row[:-1] for row in rows], dtype=np.float64)
+    y = np.array([row[-1].strip().upper() == "TRUE" for row in rows], dtype=np.int64)
     return X, y
 
 
@@ -203,31 +283,39 @@ def _download(url: str, file: Path) -> None:
 
 
 def _check_hash(file: Path) -> None:
-    """Write the SHA-256 beside the file the first time, compare it afterwards."""
-    found = hashlib.sha256(file.read_bytes()).hexdigest()
-    noted = file.with_name(file.name + ".sha256")
-    if not noted.exists():
-        if os.access(file.parent, os.W_OK):
-            noted.write_text(found + "\n")
-        return
-    if noted.read_text().strip() != found:
+    """Compare the file with the SHA-256 that was noted at its first use."""
+    noted = _noted(file)
+    if noted.exists() and noted.read_text().strip() != _sha256(file):
         raise ValueError(
             f"{file} must be the file of the first download, got another SHA-256 than "
             f"{noted.name} notes. Delete both to download it again."
         )
 
 
+def _note_hash(file: Path) -> None:
+    """Write the SHA-256 beside the file, where it can be and is not yet."""
+    noted = _noted(file)
+    if not noted.exists() and os.access(file.parent, os.W_OK):
+        noted.write_text(_sha256(file) + "\n")
+
+
+def _noted(file: Path) -> Path:
+    return file.with_name(file.name + ".sha256")
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def _check_table(
-    file: Path,
-    X: NDArray[np.float64],
-    y: NDArray[np.int64],
-    *,
-    shape: tuple[int, int],
-    n_positives: int,
+    file: Path, table: Table, shape: tuple[int, int], n_positives: int
 ) -> None:
-    if X.shape != shape or y.sum() != n_positives:
+    X, y = table
+    found = int((y == 1).sum())
+    if X.shape != shape or found != n_positives or len(np.unique(y)) != 2:
         raise ValueError(
             f"{file} must hold {shape[0]} rows of {shape[1]} features with "
-            f"{n_positives} positive labels, got shape {X.shape} with {y.sum()}. "
-            "It is another table or damaged: replace the file."
+            f"{n_positives} positive labels, got shape {X.shape} with {found} and the "
+            f"labels {np.unique(y)[:4].tolist()}. It is another table or damaged: "
+            "replace the file, or delete it to download it again."
         )

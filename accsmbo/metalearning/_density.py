@@ -88,6 +88,9 @@ class Density(BaseEstimator):
     def mode(self, subspace: int = 0) -> FloatArray:
         """Return the point of largest density among many candidates.
 
+        Coordinates that the density says nothing about are those of the centre of the
+        space: the middle of a number, the first of several choices.
+
         Parameters
         ----------
         subspace : int, default=0
@@ -120,7 +123,11 @@ class Density(BaseEstimator):
             where = self.space_.subspaces[subspace]
             sobol = qmc.Sobol(max(where.n_dims, 1), scramble=True, seed=0)
             C = sobol.random(N_CANDIDATES)[:, : where.n_dims]
-            C = where.snap(np.vstack([C, self._own_points(subspace)]))
+            C = np.vstack([C, self._own_points(subspace)])
+            unknown = self._unknown(subspace)
+            centre = np.where(where.categorical, 0.5 / np.maximum(where.levels, 1), 0.5)
+            C[:, unknown] = centre[unknown]
+            C = where.snap(C)
             p = self.pdf(C, subspace)
             best = int(np.argmax(p))
             self._modes[subspace] = (C[best], float(p[best]))
@@ -129,6 +136,10 @@ class Density(BaseEstimator):
     def _own_points(self, subspace: int) -> FloatArray:
         """Return further candidates for the mode."""
         return np.empty((0, self.space_.subspaces[subspace].n_dims))
+
+    def _unknown(self, subspace: int) -> NDArray[np.bool_]:
+        """Return which coordinates the density says nothing about, (d,)."""
+        return np.zeros(self.space_.subspaces[subspace].n_dims, dtype=bool)
 
     def _settle(self, space: Any) -> Space:
         """Set the space and forget the modes of an earlier one."""

@@ -333,7 +333,14 @@ class EmpiricalDensity(DensityReaders):
         kde = self._kdes[subspace]
         if kde is None:
             return super()._own_points(subspace)
-        return kde.P[~np.isnan(kde.P).any(axis=1)]
+        P = kde.P[~np.isnan(kde.P[:, ~self._unknown(subspace)]).any(axis=1)]
+        return np.where(np.isnan(P), 0.5, P)
+
+    def _unknown(self, subspace: int) -> NDArray[np.bool_]:
+        kde = self._kdes[subspace]
+        if kde is None:
+            return np.ones(self.space_.subspaces[subspace].n_dims, dtype=bool)
+        return np.asarray(np.isnan(kde.P).all(axis=0))
 
 
 def _locate(task: SourceTask, space: Space, top: int) -> list[tuple[int, FloatArray]]:

@@ -179,6 +179,11 @@ class PriorDensity(Density):
             U[believed, j] = marginal.draw(U[believed, j])
         return where.snap(U)
 
+    def _unknown(self, subspace: int) -> NDArray[np.bool_]:
+        believed = self._marginals[subspace]
+        n_dims = self.space_.subspaces[subspace].n_dims
+        return np.array([j not in believed for j in range(n_dims)], dtype=bool)
+
     def _tables(self, subspace: Subspace) -> dict[int, "_Marginal"]:
         return {
             j: _Marginal.of(name, subspace, j, self.distributions[name])

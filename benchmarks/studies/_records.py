@@ -12,11 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from peers import PACKAGES, PEERS, Function
+from peers import PACKAGES, PEERS, Function, Run
 
 
 def record(
-    name: str, space: dict[str, tuple], f: Function, budget: int, seed: int
+    peer: Run, space: dict[str, tuple], f: Function, budget: int, seed: int
 ) -> dict[str, Any]:
     """Return the values that one optimizer saw, and its own time per evaluation."""
     values: list[float] = []
@@ -33,7 +33,7 @@ def record(
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        PEERS[name](space, timed, budget, seed)
+        peer(space, timed, budget, seed)
     own = (time.perf_counter() - start - spent) / budget
     return {"values": [float(f"{v:.10g}") for v in values], "own_s": round(own, 5)}
 
@@ -94,13 +94,14 @@ class Results:
         space: dict[str, tuple],
         f: Function,
         budget: int,
+        run: Run | None = None,
     ) -> None:
-        """Run what is not in the file yet."""
+        """Run what is not in the file yet: the peer of that name, or `run`."""
         key = f"{task}|{peer}|{seed}"
         if key in self.runs:
             return
         try:
-            self.runs[key] = record(peer, space, f, budget, seed)
+            self.runs[key] = record(run or PEERS[peer], space, f, budget, seed)
         except Exception as error:  # a peer's own fault is a row, not the end
             print(key, "failed:", type(error).__name__, str(error)[:200], flush=True)
             return

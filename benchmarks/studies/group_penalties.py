@@ -114,6 +114,18 @@ def reached(values: Found, best: float, budget: int) -> int:
     return int(good[0]) + 1 if len(good) else budget + 1
 
 
+def write(path: str, rows: list[dict[str, Any]], flip: float) -> None:
+    """Write the rows so far."""
+    result = {
+        "question": (__doc__ or "").splitlines()[0],
+        "environment": environment([]),
+        "budgets": BUDGETS,
+        "flip": flip,
+        "rows": rows,
+    }
+    Path(path).write_text(json.dumps(result, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, help="folder with pc4.csv.gz")
@@ -121,6 +133,7 @@ def main() -> None:
     parser.add_argument("--sets", default="pc4,digits")
     parser.add_argument("--dims", default="2,5,8")
     parser.add_argument("--splits", type=int, default=6)
+    parser.add_argument("--first-split", type=int, default=0)
     parser.add_argument("--flip", type=float, default=0.0)
     parser.add_argument("--out", required=True)
     args = parser.parse_args()
@@ -130,7 +143,8 @@ def main() -> None:
         for d in map(int, args.dims.split(",")):
             budget = BUDGETS[d]
             counts: dict[str, list[int]] = {m: [] for m in methods}
-            for split in range(args.splits):
+            splits = range(args.first_split, args.first_split + args.splits)
+            for split in splits:
                 problem = GroupPenalties(X, y, d, split)
                 found = {
                     m: METHODS[m](
@@ -145,6 +159,7 @@ def main() -> None:
                 row = {
                     "set": name,
                     "d": d,
+                    "splits": list(splits),
                     "method": m,
                     "median": float(np.median(numbers)),
                     "missed": sum(n > budget for n in numbers),
@@ -152,14 +167,7 @@ def main() -> None:
                 }
                 rows.append(row)
                 print(row, flush=True)
-    result = {
-        "question": (__doc__ or "").splitlines()[0],
-        "environment": environment([]),
-        "budgets": BUDGETS,
-        "flip": args.flip,
-        "rows": rows,
-    }
-    Path(args.out).write_text(json.dumps(result, indent=1) + "\n")
+            write(args.out, rows, args.flip)
 
 
 if __name__ == "__main__":

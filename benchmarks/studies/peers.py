@@ -18,7 +18,7 @@ Function = Callable[[Params], float]
 Run = Callable[[dict[str, tuple], Function, int, int], None]
 
 
-def _accsmbo_space(space: dict[str, tuple]) -> dict[str, Any]:
+def accsmbo_space(space: dict[str, tuple]) -> dict[str, Any]:
     from accsmbo.space import Categorical, Integer, Real
 
     kinds = {"float": Real, "int": Integer}
@@ -33,7 +33,7 @@ def _accsmbo_space(space: dict[str, tuple]) -> dict[str, Any]:
 def accsmbo(space: dict[str, tuple], f: Function, budget: int, seed: int) -> None:
     from accsmbo.optimizers import SMBO
 
-    optimizer = SMBO(_accsmbo_space(space), random_state=seed)
+    optimizer = SMBO(accsmbo_space(space), random_state=seed)
     for _ in range(budget):
         trial = optimizer.ask()
         optimizer.tell(trial, f(trial.params))
@@ -42,7 +42,7 @@ def accsmbo(space: dict[str, tuple], f: Function, budget: int, seed: int) -> Non
 def random(space: dict[str, tuple], f: Function, budget: int, seed: int) -> None:
     from accsmbo.optimizers import RandomSearch
 
-    optimizer = RandomSearch(_accsmbo_space(space), random_state=seed)
+    optimizer = RandomSearch(accsmbo_space(space), random_state=seed)
     for _ in range(budget):
         trial = optimizer.ask()
         optimizer.tell(trial, f(trial.params))

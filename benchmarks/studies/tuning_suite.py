@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measure how well each optimizer tunes real models with 10, 20, 40 evaluations.
+r"""Measure how well each optimizer tunes real models with 10, 20, 40 evaluations.
 
     python tuning_suite.py --peers accsmbo,optuna_tpe --seeds 5 --out tuning_suite.json
 
+    python tuning_suite.py --peers accsmbo,accsmbo_density --seeds 10 \
+        --tasks tasks.py --reference reference.json --out tuning_suite.json
+
+"accsmbo" is SMBO; "accsmbo_density" is AccSMBO with the density of the shipped
+meta-data, each task's own data set and its kin left out (`tuning_density.py`). Tasks
+without a shipped density are not run for it; the medians of "accsmbo" over the other
+tasks stand beside its own.
 Tasks are those of `tuning_tasks.py`, or of any other file with a `load()` that yields
 (name, space, function) and a JSON file of name -> [best known, random at 40].
 Normalised regret: 0 = best value known, 1 = median of random search at 40; mean over
@@ -19,9 +26,28 @@ from typing import Any
 
 import numpy as np
 from _records import Results, environment
+from peers import PEERS, Function, Run, accsmbo_space
+from tuning_density import shipped_density
+
+from accsmbo.optimizers import AccSMBO
 
 HERE = Path(__file__).parent
 BUDGETS = (10, 20, 40)
+
+
+def with_density(task: str, space: dict[str, tuple]) -> Run | None:
+    """Return AccSMBO with the shipped density of a task, None without one."""
+    density = shipped_density(task, accsmbo_space(space))
+    if density is None:
+        return None
+
+    def run(space: dict[str, tuple], f: Function, budget: int, seed: int) -> None:
+        optimizer = AccSMBO(accsmbo_space(space), density=density, random_state=seed)
+        for _ in range(budget):
+            trial = optimizer.ask()
+            optimizer.tell(trial, f(trial.params))
+
+    return run
 
 
 def load_tasks(path: Path) -> Iterator[tuple[str, dict[str, tuple], Any]]:
@@ -65,6 +91,13 @@ def summarise(
             "seeds": min(len(found) for found in tasks.values()),
             "tasks": {t: np.round(s, 3).tolist() for t, s in scores.items()},
         }
+    if {"accsmbo", "accsmbo_density"} <= set(summary):
+        known = summary["accsmbo_density"]["tasks"]
+        without = summary["accsmbo"]["tasks"]
+        table = np.array([without[t] for t in known if t in without])
+        summary["accsmbo_density"]["median of accsmbo on the same tasks"] = (
+            np.median(table, axis=0).round(3).tolist()
+        )
     return summary
 
 
@@ -84,12 +117,16 @@ def main() -> None:
     results, peers = Results(args.out), args.peers.split(",")
     chosen = set(filter(None, args.only.split(",")))
     tasks = [t for t in load_tasks(args.tasks) if not chosen or t[0] in chosen]
+    reference = json.loads(args.reference.read_text())
+    known = {task: with_density(task, space) for task, space, _ in tasks}
     for peer in peers:
         results.environments[peer] = environment([peer])
         for seed in range(args.first_seed, args.first_seed + args.seeds):
             for task, space, f in tasks:
-                results.run(task, peer, seed, space, f, args.budget)
-        results.extra = summarise(results.runs, json.loads(args.reference.read_text()))
+                run = known[task] if peer == "accsmbo_density" else None
+                if run is not None or peer in PEERS:
+                    results.run(task, peer, seed, space, f, args.budget, run)
+        results.extra = summarise(results.runs, reference)
         results.save()
     for peer, row in sorted(results.extra.items(), key=lambda r: r[1]["median"][-1]):
         print(f"{peer:12s}", row["median"], row["mean"], row["own_ms"], row["seeds"])

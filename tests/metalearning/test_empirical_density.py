@@ -118,6 +118,19 @@ def test_mode_is_where_the_points_are():
     assert density.peak() == density.pdf(mode[None, :])[0]
 
 
+def test_mode_is_the_centre_where_nothing_is_known():
+    space = {
+        "kernel": ["rbf", "poly"],
+        "C": Real(1e-3, 1e3, log=True),
+        "coef0": Real(-1.0, 3.0),
+    }
+    tasks = [SourceTask(f"set {i}", [{"C": 10.0}]) for i in range(5)]
+    density = EmpiricalDensity().fit_tasks(tasks, space)
+    mode = density.space_.subspaces[0].to_params(density.mode())
+    assert mode == {"kernel": "rbf", "C": pytest.approx(10.0), "coef0": 1.0}
+    assert density.peak() == density.pdf(density.mode()[None, :])[0]
+
+
 def test_weights_count():
     near, far = {"C": 1.0, "gamma": 0.01}, {"C": 900.0, "gamma": 9.0}
     density = EmpiricalDensity().fit([near, far], SPACE, weights=[9.0, 1.0])

@@ -51,6 +51,14 @@ def test_values_are_those_of_the_distribution():
     assert np.allclose(p, [0.9 * 1.5 + 0.1, 0.9 * 0.5 + 0.1])
 
 
+def test_mode_is_the_centre_where_nothing_is_believed():
+    density = prior(C=norm(100.0, 5.0))
+    mode = density.space_.subspaces[0].to_params(density.mode())
+    assert mode["C"] == pytest.approx(100.0, rel=0.05)
+    assert mode["kernel"] == "rbf"
+    assert mode["tol"] == 0.5
+
+
 def test_gradient_matches_central_differences():
     density, h = prior(C=norm(10.0, 5.0), tol=norm(0.3, 0.2)), 1e-7
     U = np.random.default_rng(0).random((30, 4))
