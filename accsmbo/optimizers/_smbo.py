@@ -290,7 +290,7 @@ class SMBO(Optimizer):
 
     def _model(self, subspace: Subspace, view: int, n: int) -> Any:
         """Return the surrogate of one subspace and view, kept between steps."""
-        forest = self.surrogate is None and _wants_forest(subspace, n)
+        forest = self.surrogate is None and wants_forest(subspace, n)
         key = (subspace, view, forest)
         if key not in self._models:
             self._models[key] = (
@@ -310,7 +310,7 @@ def _effort(n: int) -> dict[str, int]:
     return {"n_random": 2 * n_local, "n_local": n_local, "n_refined": n_refined}
 
 
-def _wants_forest(subspace: Subspace, n: int) -> bool:
+def wants_forest(subspace: Subspace, n: int) -> bool:
     """Whether a forest is the better default: many points, or mostly choices."""
     n_choices = int(np.count_nonzero(subspace.categorical))
     mostly = n_choices >= MANY and 2 * (subspace.n_dims - n_choices) < n_choices

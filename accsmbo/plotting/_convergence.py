@@ -8,15 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.history import History
-from accsmbo.plotting._matplotlib import axes_or_new
+from accsmbo.plotting._matplotlib import axes_or_new, label, styles
+from accsmbo.plotting._study import as_study, is_study
 
 __all__ = ["ConvergenceDisplay"]
 
 FloatArray = NDArray[np.float64]
-
-# Told apart without colour, in print and by those who do not see red and green.
-LINE_STYLES = ("-", "--", "-.", ":")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 class ConvergenceDisplay:
@@ -81,12 +78,13 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        histories : History, fitted search, list of them, or mapping of str to these
-            A list is several runs of the same thing; a mapping names things to compare.
+        histories : History, fitted search, path, list of them, or mapping to these
+            A path is that of a journal. A list is several runs of the same thing; a
+            mapping of str names things to compare.
         ax : matplotlib axes, default=None
             Where to draw; None: new axes.
         negate : bool, default=None
-            Show minus the loss; None: where fitted searches are given.
+            Show minus the loss; None: where the first run is that of a search.
         value_name : str, default=None
             Label of the vertical axis; None: the metric of a search, or "loss".
 
@@ -98,26 +96,28 @@ class ConvergenceDisplay:
         Raises
         ------
         TypeError
-            If something is neither a history nor a fitted search.
+            If something is neither a history, a fitted search nor a path.
         ValueError
-            If there is nothing to show.
+            If there is nothing to show, or a file is no journal.
         """
         named = histories if isinstance(histories, Mapping) else {"": histories}
-        runs = {name: _as_runs(given) for name, given in named.items()}
-        first = next((r for given in runs.values() for r in given), None)
+        runs = {
+            str(name): [as_study(run, "histories") for run in _as_runs(given)]
+            for name, given in named.items()
+        }
+        first = next((run for given in runs.values() for run in given), None)
         if first is None:
             raise ValueError(
                 "histories must hold at least one history, got none. Give a History, a "
-                "fitted search, a list of them or a dict of name to these."
+                "fitted search, a path, a list of them or a dict of name to these."
             )
-        metric = getattr(first, "objective_metric_", None)
         display = cls(
             {
-                name: _best_so_far([_history(run) for run in given])
+                name: _best_so_far([run.history for run in given])
                 for name, given in runs.items()
             },
-            negate=metric is not None if negate is None else negate,
-            value_name=value_name or metric or "loss",
+            negate=first.is_score if negate is None else negate,
+            value_name=value_name or first.value_name,
         )
         return display.plot(ax=ax)
 
@@ -145,9 +145,8 @@ class ConvergenceDisplay:
             self._draw(i, name, curve)
             for i, (name, curve) in enumerate(self.curves.items())
         ]
-        self.ax_.set(
-            xlabel="Evaluations", ylabel=f"Best {self.value_name.replace('_', ' ')}"
-        )
+        what = label(self.value_name.replace("_", " "))
+        self.ax_.set(xlabel="Evaluations", ylabel=f"Best {what}")
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         if any(self.curves):
             self.ax_.legend()
@@ -160,11 +159,10 @@ class ConvergenceDisplay:
             x,
             middle,
             drawstyle="steps-post",
-            linestyle=LINE_STYLES[i % len(LINE_STYLES)],
-            marker=MARKERS[i % len(MARKERS)],
+            **styles(i),
             markevery=max(1, len(x) // 8),
             markersize=5,
-            label=name or None,
+            label=label(name) if name else None,
         )
         if len(curve) > 1:
             self.ax_.fill_between(
@@ -174,26 +172,21 @@ class ConvergenceDisplay:
 
 
 def _as_runs(given: Any) -> list[Any]:
-    is_several = isinstance(given, Sequence) and not isinstance(given, History)
+    is_several = isinstance(given, Sequence) and not is_study(given)
     return list(given) if is_several else [given]
 
 
-def _history(run: Any) -> History:
-    history = getattr(run, "history_", run)
-    if not isinstance(history, History):
-        raise TypeError(
-            f"histories must hold History objects or fitted searches, got {run!r} "
-            f"(of type {type(run).__name__}). Give search.history_ or what minimize "
-            "returns."
-        )
-    return history
-
-
 def _best_so_far(histories: Sequence[History]) -> FloatArray:
-    """Return the running minimum of each history, padded with NaN at the end."""
+    """Return the running minimum of each history, padded with NaN at the end.
+
+    Trials with a part of the resource count as evaluations, their values do not.
+    """
     curves = np.full((len(histories), max(map(len, histories), default=0)), np.nan)
     for curve, history in zip(curves, histories, strict=True):
-        curve[: len(history)] = np.fmin.accumulate(history.values)
+        partial = [trial.fidelity is not None for trial in history.trials]
+        curve[: len(history)] = np.fmin.accumulate(
+            np.where(partial, np.nan, history.values)
+        )
     return curves
 
 

@@ -6,14 +6,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from accsmbo.plotting._matplotlib import axes_or_new
+from accsmbo.plotting._matplotlib import LINE_STYLES, axes_or_new, label
 
 __all__ = ["LambdaPathDisplay"]
 
 FloatArray = NDArray[np.float64]
-
-# Told apart without colour, in print and by those who do not see red and green.
-LINE_STYLES = ("-", "--", "-.", ":")
 
 
 class LambdaPathDisplay:
@@ -128,7 +125,7 @@ class LambdaPathDisplay:
             self.lines_.append(line)
         ax.set_yscale("log")
         ax.set_xlabel("epoch")
-        ax.set_ylabel(self.name)
+        ax.set_ylabel(label(self.name))
         ax.legend()
         self.ax_ = ax
         self.figure_ = ax.figure

@@ -7,12 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from accsmbo._probabilities import CalibrationBins, calibration_bins
-from accsmbo.plotting._matplotlib import axes_or_new
+from accsmbo.plotting._matplotlib import MARKERS, axes_or_new, label, styles
 
 __all__ = ["ReliabilityDisplay"]
 
-LINE_STYLES = ("-", "--", "-.", ":")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 # Marker areas, in points squared, of an empty bin and of one with all samples.
 SMALLEST, LARGEST = 12.0, 400.0
 
@@ -181,10 +179,9 @@ class ReliabilityDisplay:
         (line,) = self.ax_.plot(
             x,
             y,
-            linestyle=LINE_STYLES[i % len(LINE_STYLES)],
-            marker=MARKERS[i % len(MARKERS)],
+            **styles(i),
             markersize=4,
-            label=f"{name} (ECE {error:.3f})".strip(),
+            label=f"{label(name)} (ECE {error:.3f})".strip(),
         )
         self.ax_.scatter(
             x,

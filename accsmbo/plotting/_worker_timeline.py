@@ -5,19 +5,24 @@ from typing import Any, Self
 
 import numpy as np
 
-from accsmbo.history import History, Trial
-from accsmbo.plotting._matplotlib import axes_or_new
+from accsmbo.history import Trial
+from accsmbo.plotting._matplotlib import axes_or_new, ink
+from accsmbo.plotting._study import as_study
 
 __all__ = ["WorkerTimelineDisplay"]
 
 BAR_HEIGHT = 0.8
+# Above so many bars a vector image is drawn as pixels.
+MANY = 500
+UNITS = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
 class WorkerTimelineDisplay:
     """One row for each worker, one bar for each fold that it ran.
 
-    It is best made by :meth:`from_history`. Bars of a trial have one colour, by the
-    trial's loss; those of failed trials are hatched. Gaps are idle time.
+    It is best made by :meth:`from_history`. Bars of a trial have one colour, the darker
+    the better the trial; those of failed trials are white and hatched. Gaps are idle
+    time.
 
     Parameters
     ----------
@@ -36,7 +41,7 @@ class WorkerTimelineDisplay:
 
     See Also
     --------
-    ConvergenceDisplay : The best loss against trials or time.
+    ConvergenceDisplay : The best loss against trials.
 
     Examples
     --------
@@ -53,13 +58,13 @@ class WorkerTimelineDisplay:
         self.bars = bars
 
     @classmethod
-    def from_history(cls, history: History, *, ax: Any = None) -> Self:
+    def from_history(cls, history: Any, *, ax: Any = None) -> Self:
         """Make the display of a history.
 
         Parameters
         ----------
-        history : History
-            Of a search or of :func:`~accsmbo.minimize`, or loaded from a journal.
+        history : History, fitted search, or path of a journal
+            What was run.
         ax : matplotlib axes, default=None
             Where to draw; None: new axes.
 
@@ -70,11 +75,14 @@ class WorkerTimelineDisplay:
 
         Raises
         ------
+        TypeError
+            If ``history`` is none of these.
         ValueError
             If no trial says where it ran.
         """
+        history = as_study(history).history
         bars = [
-            (trial, np.nan if e.value is None else e.value, span)
+            (trial, np.nan if e.failed else e.value, span)
             for trial, e in history
             for span in e.spans
         ]
@@ -117,29 +125,45 @@ class WorkerTimelineDisplay:
         from matplotlib import colormaps
 
         self.figure_ = self.ax_.figure
-        start = min(span.start for _, _, span in self.bars)
-        colours = colormaps["viridis_r"](_ranks([loss for _, loss, _ in self.bars]))
-        self.bars_ = [
-            self.ax_.barh(
-                span.worker,
-                span.end - span.start,
-                left=span.start - start,
-                height=BAR_HEIGHT,
-                color=colour,
-                edgecolor="white",
-                linewidth=0.5,
-                hatch="///" if np.isnan(loss) else None,
-            )[0]
-            for (_, loss, span), colour in zip(self.bars, colours, strict=True)
+        unit, seconds = self._unit()
+        spans = [span for _, _, span in self.bars]
+        losses = [loss for _, loss, _ in self.bars]
+        start = min(span.start for span in spans)
+        failed = np.isnan(losses)
+        colours = [
+            "none" if bad else colour
+            for bad, colour in zip(
+                failed, colormaps["viridis"](0.9 * _ranks(losses)), strict=True
+            )
         ]
+        bars = self.ax_.barh(
+            [span.worker for span in spans],
+            [(span.end - span.start) / seconds for span in spans],
+            left=[(span.start - start) / seconds for span in spans],
+            height=BAR_HEIGHT,
+            color=colours,
+            edgecolor=[ink() if bad else "white" for bad in failed],
+            hatch=["///" if bad else None for bad in failed],
+            linewidth=0.5,
+            rasterized=len(spans) > MANY,
+        )
+        self.bars_ = list(bars)
         workers = sorted({span.worker for _, _, span in self.bars})
         self.ax_.set(
-            xlabel="seconds",
+            xlabel=unit,
             ylabel="worker",
             yticks=workers,
             title=f"busy {self.busy:.0%} of the time",
         )
         return self
+
+    def _unit(self) -> tuple[str, float]:
+        """Return the unit of time in which the whole run is easily read."""
+        spans = [span for _, _, span in self.bars]
+        wall = max(s.end for s in spans) - min(s.start for s in spans)
+        return next(
+            (name, length) for name, length in UNITS if wall > 3 * length or length == 1
+        )
 
 
 def _ranks(losses: list[float]) -> Any:

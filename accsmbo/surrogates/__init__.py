@@ -13,6 +13,7 @@ from accsmbo.surrogates._kernels import RBF, Kernel, Matern32, Matern52, MaternS
 from accsmbo.surrogates._likelihood import Hyperparameters, NormalPrior, Priors
 from accsmbo.surrogates._multi_kernel import MultiKernelGaussianProcess
 from accsmbo.surrogates._random_forest import RandomForestSurrogate
+from accsmbo.surrogates._sobol_indices import SobolIndices, sobol_indices
 
 __all__ = [
     "RBF",
@@ -30,5 +31,7 @@ __all__ = [
     "NormalPrior",
     "Priors",
     "RandomForestSurrogate",
+    "SobolIndices",
     "Surrogate",
+    "sobol_indices",
 ]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from accsmbo.acquisition import LowerConfidenceBound
 from accsmbo.exceptions import SpaceExhausted, SurrogateFailedWarning
 from accsmbo.optimizers import SMBO, InitialDesign
-from accsmbo.optimizers._smbo import MAX_GP_POINTS, _effort, _wants_forest
+from accsmbo.optimizers._smbo import MAX_GP_POINTS, _effort, wants_forest
 from accsmbo.space import Categorical, Integer, Real
 from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate
 from accsmbo.testing import check_optimizer
@@ -129,8 +129,8 @@ def test_forest_is_the_default_of_mostly_categorical_spaces():
         optimizer = run(SMBO(space, random_state=0), lambda p: float(len(str(p))), 5)
         assert all(isinstance(m, kind) for m in optimizer._models.values())
     subspace = SMBO({"x": Real(0, 1)}, random_state=0).observations(0).subspace
-    assert not _wants_forest(subspace, MAX_GP_POINTS)
-    assert _wants_forest(subspace, MAX_GP_POINTS + 1)
+    assert not wants_forest(subspace, MAX_GP_POINTS)
+    assert wants_forest(subspace, MAX_GP_POINTS + 1)
 
 
 def test_fewer_candidates_where_each_costs_more():

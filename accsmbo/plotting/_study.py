@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a display is given -> a history, what its values mean, and in which space."""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from accsmbo.history import Evaluation, History
+from accsmbo.storage import JournalStorage
+
+__all__ = ["Study", "as_study", "is_study"]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A history and how to read its values.
+
+    Attributes
+    ----------
+    history : History
+        All finished trials.
+    value_name : str
+        What the values are: a metric, "score" or "loss".
+    is_score : bool
+        Whether people read minus the loss: greater is better.
+    """
+
+    history: History
+    value_name: str
+    is_score: bool
+
+    @property
+    def sign(self) -> float:
+        """What a loss is multiplied by before it is shown."""
+        return -1.0 if self.is_score else 1.0
+
+
+def is_study(given: Any) -> bool:
+    """Tell whether something is a history, a fitted search or the path of a journal.
+
+    Parameters
+    ----------
+    given : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Whether :func:`as_study` takes it; the journal need not exist.
+    """
+    paths = (str, os.PathLike, JournalStorage)
+    return isinstance(getattr(given, "history_", given), (History, *paths))
+
+
+def as_study(given: Any, name: str = "history") -> Study:
+    """Return the study that a user means.
+
+    Parameters
+    ----------
+    given : History, fitted search, str, path-like or JournalStorage
+        A path is that of a journal.
+    name : str, default="history"
+        Name of the argument, for messages.
+
+    Returns
+    -------
+    Study
+        Its history and what the values mean.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    FileNotFoundError
+        If there is no such journal.
+    ValueError
+        If the file is no journal of this version.
+    """
+    if not is_study(given):
+        raise TypeError(
+            f"{name} must hold History objects, fitted searches or paths of journals, "
+            f"got {given!r} (of type {type(given).__name__}). Give search.history_, "
+            "what minimize returns, or 'study.jsonl'."
+        )
+    if isinstance(given, (str, os.PathLike)):
+        given = JournalStorage(given)
+    if isinstance(given, JournalStorage):
+        given = given.load()
+    history: History = getattr(given, "history_", given)
+    metric = getattr(given, "objective_metric_", None) or _metric_of(history)
+    return Study(history, metric or "loss", metric is not None)
+
+
+def _metric_of(history: History) -> str | None:
+    """Return the metric whose mean over the folds is minus the best loss, or None."""
+    if history.best is None or not history.best[1].folds:
+        return None
+    evaluation: Evaluation = history.best[1]
+    scores = [fold.get("test_scores") for fold in evaluation.folds]
+    named = [s if isinstance(s, Mapping) else {"score": s} for s in scores]
+    for metric in named[0]:
+        values = [fold.get(metric) for fold in named]
+        numbers = [float(v) for v in values if isinstance(v, (int, float))]
+        if len(numbers) == len(values) and math.isclose(
+            float(np.mean(numbers)), -float(evaluation.value or 0.0), rel_tol=1e-9
+        ):
+            return str(metric)
+    return None
