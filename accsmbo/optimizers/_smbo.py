@@ -195,7 +195,7 @@ class SMBO(Optimizer):
             return clone(self.surrogate)
         if np.isfinite(observations.gradient).any():
             return DerivativeGaussianProcess()
-        forest = _wants_forest(observations.subspace, len(observations.y))
+        forest = wants_forest(observations.subspace, len(observations.y))
         return RandomForestSurrogate() if forest else GaussianProcess()
 
     def _in_design(self, index: int) -> bool:
