@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from accsmbo.plotting import ConvergenceDisplay
-from accsmbo.plotting._convergence import LINE_STYLES, MARKERS
 
 LEAST_GAP = 1e-6
+LINE_STYLES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D", "v", "P", "X")
 
 
 def draw(runs: list[dict[str, Any]], path: Path) -> None:
