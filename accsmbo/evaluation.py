@@ -232,7 +232,7 @@ class CrossValidationObjective:
             The value is minus the mean test score: a loss.
         """
         errors = [f["fit_error"] for f in folds if f["fit_error"] is not None]
-        loss = -float(np.mean([self._score(fold["test_scores"]) for fold in folds]))
+        loss = float(np.mean([self.loss(fold) for fold in folds]))
         finite = math.isfinite(loss)
         if not finite and not errors:
             errors = [f"the mean test score is not finite: {-loss}"]
@@ -244,6 +244,25 @@ class CrossValidationObjective:
             end_time=end,
         )
 
+    def loss(self, fold: Mapping[str, Any]) -> float:
+        """Return the loss of one fold: minus the optimised test score.
+
+        Parameters
+        ----------
+        fold : mapping
+            What :meth:`fold` returned.
+
+        Returns
+        -------
+        float
+            Not finite where the fold failed.
+        """
+        scores = fold["test_scores"]
+        if not isinstance(scores, Mapping):
+            return -float(scores)
+        name = self.metric if self.metric in scores else next(iter(scores))
+        return -float(scores[name])
+
     def _predict(self, estimator: Any, train: Any, test: Any) -> Any:
         X, _ = safe_split(estimator, self.X, self.y, test, train)
         try:
@@ -253,9 +272,3 @@ class CrossValidationObjective:
                 raise
             return None
         return predicted.astype(np.float32)
-
-    def _score(self, scores: Any) -> float:
-        if not isinstance(scores, Mapping):
-            return float(scores)
-        name = self.metric if self.metric in scores else next(iter(scores))
-        return float(scores[name])

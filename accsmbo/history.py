@@ -78,6 +78,9 @@ class Evaluation:
         The first traceback, where the trial failed.
     folds : tuple of dict
         One record per fold that was run: scores, times, errors.
+    fold_indices : tuple of int or None
+        Which folds the records are of, where the trial was given up before all were
+        run; ``value`` is then an estimate. None: all, in order.
     start_time, end_time : float or None
         Seconds since the epoch.
     error_estimate : float or None
@@ -93,6 +96,7 @@ class Evaluation:
     noise: float | None = None
     error: str | None = None
     folds: tuple[dict[str, Any], ...] = ()
+    fold_indices: tuple[int, ...] | None = None
     start_time: float | None = None
     end_time: float | None = None
     error_estimate: float | None = None
@@ -103,6 +107,11 @@ class Evaluation:
     def failed(self) -> bool:
         """Whether there is no finite value."""
         return self.value is None or not math.isfinite(self.value)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the trial was given up before all folds were run."""
+        return self.fold_indices is not None
 
 
 class History(Sequence[tuple[Trial, Evaluation]]):
@@ -170,8 +179,8 @@ class History(Sequence[tuple[Trial, Evaluation]]):
 
     @property
     def best(self) -> tuple[Trial, Evaluation] | None:
-        """The pair with the smallest loss, the first of equals, or None."""
-        finished = [r for r in self._records if not r[1].failed]
+        """The pair with the smallest loss over all folds, the first of equals."""
+        finished = [r for r in self._records if not (r[1].failed or r[1].partial)]
         return min(finished, key=lambda r: (r[1].value, r[0].number), default=None)
 
     @property

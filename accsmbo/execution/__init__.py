@@ -11,7 +11,7 @@ What repeats
 - Several workers with ``deterministic=True``: the history depends on the seed and the
   number of workers alone. Results are used in the order of asking, so that a worker may
   wait for the slowest of the trials under way. With as many folds as workers, or more,
-  it is the history of one worker.
+  and no racing, it is the history of one worker.
 - Time and memory limits, dying workers and interrupts depend on the machine.
 """
 
@@ -20,6 +20,7 @@ from accsmbo.execution._fingerprint import estimator_fingerprint, fingerprint
 from accsmbo.execution._minimize import minimize
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._plan import plan
+from accsmbo.execution._race import Race
 from accsmbo.execution._runner import run
 from accsmbo.execution._scheduler import OneStack, Scheduler
 from accsmbo.execution._stop_reason import StopReason
@@ -30,6 +31,7 @@ from accsmbo.execution._workers import SerialExecutor
 __all__ = [
     "Objective",
     "OneStack",
+    "Race",
     "Scheduler",
     "SerialExecutor",
     "StopReason",

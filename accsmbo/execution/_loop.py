@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 from accsmbo.exceptions import SearchInterruptedWarning, SpaceExhausted
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._open_trial import OpenTrial
+from accsmbo.execution._race import Race
 from accsmbo.execution._scheduler import NEWEST, Scheduler
 from accsmbo.execution._stop_reason import StopReason
 from accsmbo.execution._work import Fold, Raised
@@ -41,6 +42,7 @@ class Loop:
         objective: Objective,
         workers: Workers,
         scheduler: Scheduler,
+        race: Race,
         *,
         n_trials: int,
         deadline: float,
@@ -56,6 +58,7 @@ class Loop:
         self.objective = objective
         self.workers = workers
         self.scheduler = scheduler
+        self.race = race
         self.n_trials = n_trials
         self.deadline = deadline
         self.trial_timeout = trial_timeout
@@ -78,6 +81,7 @@ class Loop:
 
     def run(self) -> StopReason:
         """Run, and say why it ended."""
+        self.race.begin(self.optimizer, steady=self.deterministic)
         n_slots = self.lag if self.deterministic else self.workers.n_slots
         self.scheduler.begin(self.optimizer, n_slots, steady=self.deterministic)
         if len(self.optimizer.history):
@@ -107,7 +111,7 @@ class Loop:
     @property
     def lag(self) -> int:
         """Trials under way at once in a deterministic run."""
-        return math.ceil(self.workers.n_slots / self.objective.n_folds)
+        return math.ceil(self.workers.n_slots / self.race.width)
 
     @property
     def _late(self) -> bool:
@@ -122,7 +126,7 @@ class Loop:
     @property
     def _has_enough(self) -> bool:
         """Whether an optimizer that wants few trials at once has enough."""
-        n_folds = len(self.open) * self.objective.n_folds
+        n_folds = len(self.open) * self.race.width
         return self.optimizer.sequential and n_folds >= self.workers.n_slots
 
     def _fill(self) -> None:
@@ -167,8 +171,11 @@ class Loop:
         self.n_started += 1
         open_trial = OpenTrial(trial, self.objective.n_folds)
         self.open[trial.number] = open_trial
-        self.todo.extend((open_trial, i) for i in range(self.objective.n_folds))
+        self._queue(open_trial, self.race.open(trial))
         return True
+
+    def _queue(self, open_trial: OpenTrial, folds: Sequence[int]) -> None:
+        self.todo.extend((open_trial, index) for index in folds)
 
     def _next_trial(self, slot: int) -> Trial | None:
         if self.left_over:
@@ -224,15 +231,25 @@ class Loop:
             raise event.result.exception()
         elif number in self.open:
             open_trial.finish(index, event.slot, event.result)
-            if open_trial.complete:
-                self._close(open_trial)
+            self._go_on(open_trial)
+
+    def _go_on(self, open_trial: OpenTrial) -> None:
+        """Close a trial whose folds are in, or queue the next of its folds."""
+        if open_trial.complete:
+            self._close(open_trial, open_trial.evaluation(self.objective))
+            return
+        folds = self.race.next(open_trial.trial, open_trial.records)
+        if folds is None:
+            self._close(open_trial, open_trial.partial(self.objective))
+        else:
+            self._queue(open_trial, folds)
 
     def _retry(self, event: Lost, open_trial: OpenTrial, index: int) -> None:
         if event.counts:
             open_trial.lost()
         if open_trial.n_lost > self.max_retries:
             times = "once" if open_trial.n_lost == 1 else f"{open_trial.n_lost} times"
-            self._close(open_trial, f"{event.reason}, {times}; max_retries is used up.")
+            self._fail(open_trial, f"{event.reason}, {times}; max_retries is used up.")
         else:
             self.todo.appendleft((open_trial, index))
 
@@ -246,16 +263,18 @@ class Loop:
                 for slot in [s for s, r in self.running.items() if r[0] is open_trial]:
                     self.workers.end(slot)
                     del self.running[slot]
-                self._close(
+                self._fail(
                     open_trial,
                     f"the trial ran longer than trial_timeout={self.trial_timeout:g} "
                     "seconds and was ended.",
                 )
 
-    def _close(self, open_trial: OpenTrial, error: str | None = None) -> None:
-        """Tell a trial whose folds are in, or that has failed."""
+    def _fail(self, open_trial: OpenTrial, error: str) -> None:
+        self._close(open_trial, open_trial.evaluation(self.objective, error))
+
+    def _close(self, open_trial: OpenTrial, evaluation: Evaluation) -> None:
+        """Tell a trial that is finished, given up, or has failed."""
         trial = open_trial.trial
-        evaluation = open_trial.evaluation(self.objective, error)
         del self.open[trial.number]
         if not self.deterministic:
             self._tell(trial, evaluation)
@@ -266,11 +285,13 @@ class Loop:
             self._top_up()
 
     def _tell(self, trial: Trial, evaluation: Evaluation) -> None:
+        evaluation = self.race.corrected(trial, evaluation)
         if self.journal is not None:
             journal = self.journal
             self._write(lambda: journal.told(trial, evaluation))
         with self._one_thread():
             self.optimizer.tell(trial, evaluation)
+        self.race.told(trial, evaluation)
         self._learn_pace(evaluation)
         self.scheduler.told(self.mean_seconds / self.workers.n_slots)
         if self.callback and self.callback(self.optimizer.history):

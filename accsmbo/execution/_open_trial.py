@@ -36,6 +36,12 @@ class OpenTrial:
         """Whether all folds are finished."""
         return None not in self._results
 
+    @property
+    def records(self) -> dict[int, Any]:
+        """Records of the finished folds, by fold."""
+        results = enumerate(self._results)
+        return {i: result.record for i, result in results if result is not None}
+
     def started(self) -> None:
         """Note that a fold has begun; the clock of the trial runs from the first."""
         if self._since is None:
@@ -77,3 +83,20 @@ class OpenTrial:
         ]
         evaluation = objective.combine(records, start, end)
         return replace(evaluation, spans=tuple(self._spans))
+
+    def partial(self, objective: Objective) -> Evaluation:
+        """Return the evaluation of the finished folds alone.
+
+        Parameters
+        ----------
+        objective : Objective
+            Combines the records.
+        """
+        records = self.records
+        start = min(span.start for span in self._spans)
+        end = max(span.end for span in self._spans)
+        return replace(
+            objective.combine(list(records.values()), start, end),
+            fold_indices=tuple(records),
+            spans=tuple(self._spans),
+        )

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from accsmbo.execution._executors import make_workers
 from accsmbo.execution._loop import Loop
 from accsmbo.execution._objective import Objective
+from accsmbo.execution._race import Race, WholeTrials
 from accsmbo.execution._resume import resume
 from accsmbo.execution._scheduler import OneStack, Scheduler
 from accsmbo.execution._stop_reason import StopReason, as_conditions
@@ -34,6 +35,7 @@ def run(
     max_retries: int = 1,
     deterministic: bool = False,
     scheduler: Scheduler | None = None,
+    race: Race | None = None,
     journal: Journal | None = None,
     stop_when: Any = None,
     callback: Callable[[History], bool] | None = None,
@@ -71,9 +73,11 @@ def run(
         Make the history a function of the seed and the number of workers, whatever the
         timing: results are told in the order of asking, at the cost of waiting for the
         slowest of the trials under way. Where a trial has as many folds as there are
-        workers, or more, it is the history of one worker.
+        workers, or more, and they are not raced, it is the history of one worker.
     scheduler : Scheduler or None, default=None
         None: :class:`OneStack`. Optimizers that do not learn always get that.
+    race : Race or None, default=None
+        Which folds of a trial run, and when. None: all of them at once.
     journal : Journal or None, default=None
         Its events are taken over first; then each trial is written to it.
     stop_when : object with ``should_stop``, list of them or None, default=None
@@ -119,6 +123,7 @@ def run(
             objective,
             workers,
             scheduler if scheduler and optimizer.adaptive else OneStack(),
+            race or WholeTrials(objective.n_folds),
             n_trials=n_trials,
             deadline=math.inf if timeout is None else time.monotonic() + timeout,
             trial_timeout=math.inf if trial_timeout is None else trial_timeout,

@@ -2,5 +2,6 @@
 """Spend less on losers: which trials get how many folds, or how much of a resource."""
 
 from accsmbo.fidelity._base import Selection
+from accsmbo.fidelity._racing import Racing
 
-__all__ = ["Selection"]
+__all__ = ["Racing", "Selection"]

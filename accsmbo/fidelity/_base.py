@@ -82,6 +82,21 @@ class Selection(BaseEstimator):
         """
         return optimizer, n_trials
 
+    def race(self, objective: CrossValidationObjective) -> Any:
+        """Return what decides fold by fold which trials go on.
+
+        Parameters
+        ----------
+        objective : CrossValidationObjective
+            As returned by :meth:`adapt`.
+
+        Returns
+        -------
+        accsmbo.execution.Race or None
+            None: every trial gets all folds at once.
+        """
+        return None
+
     def may_win(self, records: Records) -> NDArray[np.bool_]:
         """Tell which candidates may be the best of the search.
 

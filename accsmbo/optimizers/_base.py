@@ -316,6 +316,12 @@ class Optimizer(BaseEstimator):
         return self.history_
 
     @property
+    def seed(self) -> int:
+        """Seed of the run, drawn where ``random_state`` is not an int."""
+        self._start()
+        return self._root
+
+    @property
     def n_asked(self) -> int:
         """Number of trials asked so far."""
         self._start()

@@ -323,7 +323,10 @@ class BaseOptimizerSearchCV(SearchResults):
 
     def _run(self, optimizer, objective, n_trials, callbacks, store, journal):
         callbacks.begin_search(n_trials * objective.n_folds)
-        with Progress(self.verbose, n_trials, objective.n_folds) as progress:
+        selection = self.selection
+        race = None if selection is None else selection.race(objective)
+        size = n_trials, objective.n_folds
+        with Progress(self.verbose, *size, at_most=race is not None) as progress:
             after_trial = AfterTrial(progress, store, self.callbacks)
             reason = run(
                 optimizer,
@@ -337,6 +340,7 @@ class BaseOptimizerSearchCV(SearchResults):
                 max_retries=self.max_retries,
                 deterministic=self.deterministic,
                 scheduler=self._make_scheduler(optimizer),
+                race=race,
                 journal=journal,
                 stop_when=of_scores(self.stop_when),
                 callback=after_trial,

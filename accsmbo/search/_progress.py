@@ -20,19 +20,25 @@ class Progress:
         also a bar on stderr (above 1 each fold prints its own line).
     n_trials, n_folds : int
         Size of the search.
+    at_most : bool, default=False
+        Whether some candidates may get fewer folds.
     """
 
-    def __init__(self, verbose: int, n_trials: int, n_folds: int) -> None:
+    def __init__(
+        self, verbose: int, n_trials: int, n_folds: int, *, at_most: bool = False
+    ) -> None:
         self.verbose = int(verbose)
         self.n_trials = n_trials
         self.n_folds = n_folds
+        self.at_most = at_most
         self._bar: Any = None
 
     def __enter__(self) -> "Progress":
         if self.verbose > 0:
+            limit, total = ("up to ", "at most") if self.at_most else ("", "totalling")
             sys.stdout.write(
-                f"Fitting {self.n_folds} folds for each of {self.n_trials} candidates, "
-                f"totalling {self.n_folds * self.n_trials} fits\n"
+                f"Fitting {limit}{self.n_folds} folds for each of {self.n_trials} "
+                f"candidates, {total} {self.n_folds * self.n_trials} fits\n"
             )
         if self.verbose == 1 and sys.stderr.isatty():
             from tqdm import tqdm

@@ -13,6 +13,11 @@ from accsmbo._sklearn_private import (
 )
 from accsmbo.execution import StopReason
 from accsmbo.search._endings import raise_nothing_finished, warn_interrupted
+from accsmbo.search._missing_folds import (
+    correct_for_missing_folds,
+    filled,
+    folds_run,
+)
 
 __all__ = ["SearchResults"]
 
@@ -38,9 +43,13 @@ class SearchResults(BaseSearchCV):
             self._check_refit_for_multimetric(first_scores)
             refit_metric = self.refit
         self._own["objective_metric_"] = self._objective_metric(first_scores)
+        params = [trial.params for trial, _ in records]
+        run = folds_run(records, self.n_splits_)
         self.cv_results_ = self._format_results(
-            [trial.params for trial, _ in records], self.n_splits_, folds
+            params, self.n_splits_, filled(records, run)
         )
+        if not run.all():
+            correct_for_missing_folds(self.cv_results_, run)
         may_win = np.ones(len(records), dtype=bool)
         if self.selection is not None:
             self.cv_results_.update(self.selection.columns(records))

@@ -13,6 +13,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from accsmbo import minimize
+from accsmbo.fidelity import Racing
 from accsmbo.optimizers import RandomSearch
 from accsmbo.search import RandomizedSearchCV
 from tests._searches import small_data
@@ -110,3 +111,22 @@ def test_one_worker_killed_and_the_search_completes(client, tmp_path):
     assert len(killed) == 1
     assert sorted(t.number for t in history.trials) == list(range(30))
     assert np.isfinite(history.values).all()
+
+
+def test_racing_keeps_its_promises(client):
+    X, y = small_data(60)
+    search = RandomizedSearchCV(
+        LogisticRegression(),
+        {"C": stats.loguniform(1e-4, 1e2)},
+        n_iter=12,
+        cv=4,
+        random_state=0,
+        selection=Racing(),
+        executor=client,
+    ).fit(X, y)
+    results = search.cv_results_
+    full = results["n_folds_run"] == 4
+    scores = np.column_stack([results[f"split{i}_test_score"] for i in range(4)])
+    assert np.array_equal(np.isfinite(scores).all(axis=1), full)
+    assert search.best_score_ == results["mean_test_score"][full].max()
+    assert 1 <= full.sum() < 12
