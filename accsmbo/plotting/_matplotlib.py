@@ -8,7 +8,16 @@ import numpy as np
 
 from accsmbo.plotting._labels import shorten
 
-__all__ = ["LINE_STYLES", "MARKERS", "axes_or_new", "ink", "label", "panels", "styles"]
+__all__ = [
+    "LINE_STYLES",
+    "MARKERS",
+    "axes_or_new",
+    "ink",
+    "label",
+    "panels",
+    "pyplot",
+    "styles",
+]
 
 # Told apart without colour, in print and by those who do not see red and green.
 LINE_STYLES = ("-", "--", "-.", ":")
@@ -38,6 +47,28 @@ def axes_or_new(ax: Any, caller: str, size: tuple[float, float] | None = None) -
     ImportError
         If matplotlib is not installed.
     """
+    plt = pyplot(caller)
+    return plt.subplots(layout="constrained", figsize=size)[1] if ax is None else ax
+
+
+def pyplot(caller: str) -> Any:
+    """Return ``matplotlib.pyplot``.
+
+    Parameters
+    ----------
+    caller : str
+        Named in the error.
+
+    Returns
+    -------
+    module
+        Imported.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -45,9 +76,7 @@ def axes_or_new(ax: Any, caller: str, size: tuple[float, float] | None = None) -
             f"{caller} requires matplotlib. You can install matplotlib with "
             '`pip install "accsmbo[plot]"`.'
         ) from error
-    if ax is not None:
-        return ax
-    return plt.subplots(layout="constrained", figsize=size)[1]
+    return plt
 
 
 def panels(ax: Any, sizes: Sequence[int], caller: str) -> tuple[Any, list[Any]]:

@@ -23,14 +23,16 @@ FloatArray = NDArray[np.float64]
 ABSENT = -0.12
 # Above so many characters on one side of its axis a name is turned.
 TURN = 14
+# Opacity of the worst trial.
+FAINTEST = 0.2
 
 
 class ParallelCoordinatesDisplay:
     """One vertical axis a parameter, one line a trial, the value on the last axis.
 
-    It is best made by :meth:`from_history`. The best trials are dark and thick, the
-    others lighter the worse they are; failed ones are dashed and end before the last
-    axis. A trial passes below the axis of a parameter that it does not have.
+    It is best made by :meth:`from_history`. The best trials are thick, the others
+    fainter the worse they are; failed ones are dashed and end before the last axis. A
+    trial passes below the axis of a parameter that it does not have.
 
     Parameters
     ----------
@@ -190,15 +192,11 @@ class ParallelCoordinatesDisplay:
         return self
 
     def _draw_lines(self) -> None:
-        from matplotlib import colormaps
-
         n = len(self.names)
         losses = -self.values if self.is_score else self.values
         failed = np.isnan(losses)
         ranks = rankdata(losses, method="min", nan_policy="omit")
         shades = np.where(failed, 1.0, (ranks - 1) / max(1, np.sum(~failed) - 1))
-        # 0.0 is the darkest colour; the lightest ones are lost on white paper.
-        colours = colormaps["viridis"](0.85 * shades)
         heights = _scaled(self.values)
         absent = np.isnan(self.coordinates)
         points = np.where(absent, ABSENT, self.coordinates)
@@ -209,10 +207,10 @@ class ParallelCoordinatesDisplay:
             (line,) = self.ax_.plot(
                 range(n + 1),
                 y,
-                color=ink() if failed[i] else colours[i],
+                color="C0" if stands_out else ink(),
                 linewidth=2.4 if stands_out else 0.9,
-                alpha=1.0 if stands_out else 0.6,
-                linestyle=":" if failed[i] else "-",
+                alpha=FAINTEST + (1.0 - FAINTEST) * (1.0 - shades[i]) ** 2,
+                linestyle="--" if failed[i] else "-",
                 zorder=2 + (1 - shades[i]) / 2,
                 marker="x" if failed[i] else None,
                 markersize=4,

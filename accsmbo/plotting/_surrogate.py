@@ -14,13 +14,14 @@ from accsmbo.plotting._study import as_study
 from accsmbo.plotting._surface import Surface, fit_surface
 from accsmbo.space import Dimension
 
-__all__ = ["SurrogateDisplay"]
+__all__ = ["SurrogateDisplay", "draw_contour", "slice_limits"]
 
 FloatArray = NDArray[np.float64]
 
 N_LEVELS = 8
 # The band of a slice, in standard deviations.
 BAND = 2.0
+STD = "standard deviation"
 
 
 class SurrogateDisplay:
@@ -166,15 +167,15 @@ class SurrogateDisplay:
         self.ax_, axes = panels(ax, sizes, f"{type(self).__name__}.plot")
         self.figure_ = self.ax_.figure
         self.axes_ = np.array(axes, dtype=object)
-        limits = _limits(self.slices)
+        limits = slice_limits(self.slices)
         for panel, shown in zip(axes, self.slices, strict=False):
             self._draw_slice(panel, shown)
             panel.set_ylim(*limits)
         rest = axes[len(self.slices) :]
         for left, right, both in zip(rest[::2], rest[1::2], self.contours, strict=True):
             what = label(self.value_name.replace("_", " "), 24)
-            _draw_contour(left, both, both.mean, "viridis", f"mean {what}")
-            _draw_contour(right, both, both.std, "Greys", "standard deviation")
+            draw_contour(left, both, both.mean, f"mean {what}")
+            draw_contour(right, both, both.std, STD)
         return self
 
     def _draw_slice(self, ax: Any, shown: Slice) -> None:
@@ -224,9 +225,21 @@ class SurrogateDisplay:
         ax.set_ylabel(label(self.value_name.replace("_", " "), 24))
 
 
-def _draw_contour(
-    ax: Any, both: Contour, values: FloatArray, colours: str, title: str
-) -> None:
+def draw_contour(ax: Any, both: Contour, values: FloatArray, title: str) -> None:
+    """Draw a mean or a standard deviation over two parameters, and the trials.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+        Where.
+    both : Contour
+        Grid and trials.
+    values : ndarray of shape (a, b)
+        What to draw: its mean or its standard deviation.
+    title : str
+        What that is; :data:`STD` is drawn in greys.
+    """
+    colours = "Greys" if title == STD else "viridis"
     mesh = ax.pcolormesh(
         both.u[0], both.u[1], values.T, cmap=colours, shading="nearest", rasterized=True
     )
@@ -266,7 +279,7 @@ def set_ticks(ax: Any, axis: str, name: str, dimension: Dimension) -> None:
     """
     positions, labels = tick_labels(dimension)
     texts = [label(text) for text in labels]
-    crowded = axis == "x" and sum(len(text) + 2 for text in texts) > 36
+    crowded = axis == "x" and sum(len(text) + 2 for text in texts) > 30
     ax.set(
         **{
             f"{axis}ticks": positions,
@@ -289,7 +302,7 @@ def _index(surface: Surface, name: str) -> int:
     return names.index(name)
 
 
-def _limits(slices: Sequence[Slice]) -> tuple[float | None, float | None]:
+def slice_limits(slices: Sequence[Slice]) -> tuple[float | None, float | None]:
     """Return the range of all bands and most trials: slices share one scale."""
     if not slices:
         return None, None

@@ -12,6 +12,8 @@ from accsmbo.plotting._study import as_study
 __all__ = ["WorkerTimelineDisplay"]
 
 BAR_HEIGHT = 0.8
+# Opacity of the worst trial.
+FAINTEST = 0.15
 # Above so many bars a vector image is drawn as pixels.
 MANY = 500
 UNITS = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
@@ -21,8 +23,7 @@ class WorkerTimelineDisplay:
     """One row for each worker, one bar for each fold that it ran.
 
     It is best made by :meth:`from_history`. Bars of a trial have one colour, the darker
-    the better the trial; those of failed trials are white and hatched. Gaps are idle
-    time.
+    the better the trial; those of failed trials are hatched. Gaps are idle time.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class WorkerTimelineDisplay:
             If matplotlib is not installed.
         """
         self.ax_ = axes_or_new(ax, type(self).__name__)
-        from matplotlib import colormaps
+        from matplotlib.colors import to_rgba
 
         self.figure_ = self.ax_.figure
         unit, seconds = self._unit()
@@ -130,19 +131,18 @@ class WorkerTimelineDisplay:
         losses = [loss for _, loss, _ in self.bars]
         start = min(span.start for span in spans)
         failed = np.isnan(losses)
-        colours = [
-            "none" if bad else colour
-            for bad, colour in zip(
-                failed, colormaps["viridis"](0.9 * _ranks(losses)), strict=True
-            )
-        ]
+        shades = FAINTEST + (1.0 - FAINTEST) * (1.0 - _ranks(losses))
+        paper = self.ax_.get_facecolor()
         bars = self.ax_.barh(
             [span.worker for span in spans],
             [(span.end - span.start) / seconds for span in spans],
             left=[(span.start - start) / seconds for span in spans],
             height=BAR_HEIGHT,
-            color=colours,
-            edgecolor=[ink() if bad else "white" for bad in failed],
+            color=[
+                "none" if bad else to_rgba("C0", alpha)
+                for bad, alpha in zip(failed, shades, strict=True)
+            ],
+            edgecolor=[ink() if bad else paper for bad in failed],
             hatch=["///" if bad else None for bad in failed],
             linewidth=0.5,
             rasterized=len(spans) > MANY,

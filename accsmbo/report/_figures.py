@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures of a report: displays as inline SVG that takes the colours of the page."""
+
+import io
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from accsmbo.plotting import (
+    ConvergenceDisplay,
+    ParallelCoordinatesDisplay,
+    ParameterImportanceDisplay,
+    SurrogateDisplay,
+    WorkerTimelineDisplay,
+)
+from accsmbo.plotting._matplotlib import ink, label, pyplot
+from accsmbo.plotting._slices import Slice, contour_at, slice_at
+from accsmbo.plotting._surface import Surface
+from accsmbo.plotting._surrogate import STD, draw_contour, slice_limits
+from accsmbo.report._html import Markup
+from accsmbo.report._style import INK, PAPER
+from accsmbo.report._summary import Summary
+
+__all__ = [
+    "contour_figures",
+    "convergence_figure",
+    "importance_figure",
+    "parallel_figure",
+    "slice_figures",
+    "timeline_figure",
+]
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+N_SLICES = 9
+# Above so many lines a vector image is drawn as pixels.
+MANY = 400
+RC = {
+    "axes.edgecolor": INK,
+    "axes.facecolor": PAPER,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "figure.facecolor": "none",
+    "font.size": 9.0,
+    "hatch.linewidth": 0.6,
+    "legend.framealpha": 0.6,
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "accsmbo",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "lines.linewidth": 1.8,
+    "axes.prop_cycle": "cycler('color', ['3b82c4', 'd9822b', '3f9d5a', 'b45ab4'])",
+}
+
+
+def convergence_figure(summary: Summary, name: str) -> Markup:
+    """Return the best value so far, with the value of each trial."""
+
+    def draw(ax: Any) -> None:
+        study = summary.study
+        display = ConvergenceDisplay.from_history(
+            study.history, ax=ax, negate=study.is_score, value_name=study.value_name
+        )
+        values = study.sign * study.history.values
+        at = np.arange(1, len(values) + 1)
+        failed = np.isnan(values)
+        cheap = np.array([t.fidelity is not None for t in study.history.trials])
+        for kind, marker in ((~cheap, "o"), (cheap, "d")):
+            ax.scatter(
+                at[kind],
+                values[kind],
+                s=12,
+                marker=marker,
+                facecolors="none",
+                edgecolors=ink(),
+                alpha=0.6,
+                linewidths=0.7,
+            )
+        ax.scatter(
+            at[failed],
+            np.full(failed.sum(), 0.03),
+            s=16,
+            marker="x",
+            color=ink(),
+            transform=ax.get_xaxis_transform(),
+            linewidths=0.9,
+        )
+        _hide_outliers(display.ax_, values[~failed], study.is_score)
+
+    return _svg(draw, (5.2, 3.2), name, "Best value against the number of trials")
+
+
+def importance_figure(summary: Summary, name: str) -> Markup:
+    """Return the importance of the parameters."""
+    found = summary.importances
+    assert found is not None
+
+    def draw(ax: Any) -> None:
+        display = ParameterImportanceDisplay(
+            found, n_largest=12, value_name=summary.study.value_name
+        )
+        display.plot(ax)
+
+    height = 1.1 + 0.32 * min(12, len(found.names))
+    return _svg(draw, (5.2, height), name, "Importance of the parameters")
+
+
+def slice_figures(summary: Summary, surface: Surface, name: str) -> list[Markup]:
+    """Return a slice along each of the most important parameters, on one scale."""
+    centre = surface.U[surface.best]
+    slices = [slice_at(surface, centre, j) for j in _important(summary, surface)]
+    limits = slice_limits(slices)
+    return [
+        _slice_figure(summary, one, limits, f"{name}-{i}")
+        for i, one in enumerate(slices)
+    ]
+
+
+def contour_figures(summary: Summary, surface: Surface, name: str) -> list[Markup]:
+    """Return mean and uncertainty over the two most important parameters."""
+    pair = _important(summary, surface)[:2]
+    if len(pair) < 2:
+        return []
+    both = contour_at(surface, surface.U[surface.best], *pair)
+    over = " and ".join(both.names)
+    mean = f"mean {label(summary.study.value_name.replace('_', ' '), 24)}"
+    return [
+        _svg(
+            partial(draw_contour, both=both, values=values, title=title),
+            (4.2, 3.2),
+            f"{name}-{i}",
+            f"{title} over {over}",
+        )
+        for i, (title, values) in enumerate([(mean, both.mean), (STD, both.std)])
+    ]
+
+
+def parallel_figure(summary: Summary, name: str) -> Markup | None:
+    """Return all trials through all parameters, None where none varies."""
+    history = summary.study.history
+    try:
+        n = len({k for t in history.trials for k in t.params})
+
+        def draw(ax: Any) -> None:
+            display = ParallelCoordinatesDisplay.from_history(history, ax=ax)
+            for line in display.lines_ if len(history) > MANY else ():
+                line.set_rasterized(True)
+
+        return _svg(draw, (max(8.4, 1.2 * (n + 1)), 3.8), name, "All trials")
+    except ValueError:
+        return None
+
+
+def timeline_figure(summary: Summary, name: str) -> Markup | None:
+    """Return who ran what when, None where it is not known."""
+    if not summary.n_workers:
+        return None
+
+    def draw(ax: Any) -> None:
+        WorkerTimelineDisplay.from_history(summary.study.history, ax=ax)
+
+    height = 1.2 + 0.25 * min(24, summary.n_workers)
+    return _svg(draw, (5.2, max(2.0, height)), name, "Timeline of the workers")
+
+
+def _important(summary: Summary, surface: Surface) -> list[int]:
+    """Return coordinates of a surface, the most important parameter first."""
+    names = surface.subspace.names
+    ranked = summary.importances.names if summary.importances else names
+    return [names.index(name) for name in ranked if name in names][:N_SLICES]
+
+
+def _slice_figure(
+    summary: Summary, one: Slice, limits: tuple[float | None, float | None], name: str
+) -> Markup:
+    def draw(ax: Any) -> None:
+        SurrogateDisplay([one], value_name=summary.study.value_name).plot(ax)
+        ax.set_ylim(*limits)
+
+    return _svg(draw, (3.3, 2.5), name, f"Slice along {one.name}")
+
+
+def _hide_outliers(ax: Any, values: Any, is_score: bool) -> None:
+    """Leave values far on the bad side out of the picture: they flatten the rest."""
+    if len(values) < 4:
+        return
+    low, high = np.percentile(values, [25, 75])
+    fence = 3.0 * (high - low)
+    if is_score and values.min() < low - fence < low:
+        ax.set_ylim(bottom=low - fence)
+    elif not is_score and values.max() > high + fence > high:
+        ax.set_ylim(top=high + fence)
+
+
+def _svg(
+    draw: Callable[[Any], None], size: tuple[float, float], name: str, title: str
+) -> Markup:
+    """Draw on new axes and return the figure as an SVG element."""
+    style = pyplot("write_report").style
+    from matplotlib.figure import Figure
+
+    with style.context(["default", RC]), warnings.catch_warnings():
+        # A glyph that the font lacks is drawn by the browser's.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.subplots())
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return _page_svg(file.getvalue(), name, title)
+
+
+def _page_svg(text: str, name: str, title: str) -> Markup:
+    """Return an SVG with ids of its own, the page's colours, a title and no size."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(text)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style"):
+                parent.remove(child)
+    for node in root.iter():
+        for key, value in list(node.attrib.items()):
+            node.set(key, _attribute(key, value, name))
+    for key in ("width", "height"):
+        root.attrib.pop(key)
+    root.set("role", "img")
+    described = ElementTree.Element(f"{{{SVG}}}title")
+    described.text = title
+    root.insert(0, described)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _attribute(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == f"{{{XLINK}}}href" and value.startswith("#"):
+        return f"#{name}-{value[1:]}"
+    value = value.replace("url(#", f"url(#{name}-")
+    return value.replace(INK, "currentColor").replace(PAPER, "var(--paper)")

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HTML elements; every text and attribute is escaped unless it is Markup already."""
+
+from html import escape
+
+__all__ = ["Markup", "element"]
+
+VOID = ("meta", "br", "hr")
+
+
+class Markup(str):
+    """Text that is HTML and not to be escaped."""
+
+    __slots__ = ()
+
+
+def element(tag: str, /, *children: str, **attributes: str) -> Markup:
+    """Return an HTML element.
+
+    Parameters
+    ----------
+    tag : str
+        Its name.
+    *children : str
+        Its content: text, escaped here, or Markup.
+    **attributes : str
+        Attributes; ``class_`` is ``class`` and other underscores are hyphens.
+
+    Returns
+    -------
+    Markup
+        The element.
+    """
+    pairs = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+    )
+    if tag in VOID:
+        return Markup(f"<{tag}{pairs}>")
+    inner = "".join(c if isinstance(c, Markup) else escape(c) for c in children)
+    return Markup(f"<{tag}{pairs}>{inner}</{tag}>")

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Summary: what a report says of a search, as numbers and text."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accsmbo.history import Evaluation, Trial
+from accsmbo.plotting._importances import Importances, importances
+from accsmbo.plotting._study import Study, as_study
+from accsmbo.plotting._surface import Surface, fit_surfaces
+from accsmbo.storage import JournalStorage
+
+__all__ = ["Candidate", "Failures", "Summary", "read_study", "summarize", "title_of"]
+
+N_BEST = 10
+N_NUMBERS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One of the best trials.
+
+    Attributes
+    ----------
+    trial : Trial
+        What was tried.
+    value : float
+        Its loss or score.
+    spread : float or None
+        Standard deviation of the scores over the folds, where they are known.
+    """
+
+    trial: Trial
+    value: float
+    spread: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Failures:
+    """Trials that failed for the same reason.
+
+    Attributes
+    ----------
+    reason : str
+        Last line of the error.
+    trials : list of Trial
+        In order of telling.
+    error : str
+        All of the first one's error.
+    """
+
+    reason: str
+    trials: list[Trial]
+    error: str
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a report says.
+
+    Attributes
+    ----------
+    study : Study
+        Its source.
+    n_failed, n_partial : int
+        Trials that failed, and those that had a part of the resource.
+    best : list of Candidate
+        The best trials that had all of it, the best first.
+    failures : list of Failures
+        The most frequent reason first.
+    seconds : float or None
+        From the first start to the last end.
+    n_workers : int
+        Workers that ran something, 0 where it is not known.
+    surfaces : list of Surface
+        Surrogates, one for each subspace that has something to fit.
+    importances : Importances or None
+        Shares of the parameters, where there is a surrogate.
+    why_no_surrogate : str
+        What stood in the way, "" otherwise.
+    """
+
+    study: Study
+    n_failed: int
+    n_partial: int
+    best: list[Candidate]
+    failures: list[Failures]
+    seconds: float | None
+    n_workers: int
+    surfaces: list[Surface]
+    importances: Importances | None
+    why_no_surrogate: str
+
+
+def title_of(source: Any) -> str:
+    """Return a title for what is reported: the name of the file, or its class."""
+    if isinstance(source, JournalStorage):
+        source = source.path
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).name
+    return type(source).__name__
+
+
+def read_study(source: Any) -> Study:
+    """Return the study of a source; a damaged file is a ValueError like others.
+
+    Parameters
+    ----------
+    source : History, fitted search, or path of a journal
+        What to report.
+
+    Returns
+    -------
+    Study
+        Its history and what the values mean.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is no journal, one of a newer format, or damaged.
+    """
+    if not isinstance(source, (str, os.PathLike, JournalStorage)):
+        return as_study(source)
+    try:
+        return as_study(source)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"the journal {title_of(source)!r} must hold whole records, got one that "
+            f"cannot be understood ({type(error).__name__}: {error}). Restore the file."
+        ) from error
+
+
+def summarize(study: Study) -> Summary:
+    """Return what a report says of a study.
+
+    Parameters
+    ----------
+    study : Study
+        Any study, also an empty one or one in which all trials failed.
+
+    Returns
+    -------
+    Summary
+        The numbers.
+    """
+    history = study.history
+    records = list(history)
+    starts = [e.start_time for _, e in records if e.start_time is not None]
+    ends = [e.end_time for _, e in records if e.end_time is not None]
+    surfaces, found, why = _model(study)
+    return Summary(
+        study=study,
+        n_failed=sum(e.failed for _, e in records),
+        n_partial=sum(t.fidelity is not None for t, _ in records),
+        best=_best(study),
+        failures=_failures(records),
+        seconds=max(ends) - min(starts) if starts and ends else None,
+        n_workers=len({span.worker for _, e in records for span in e.spans}),
+        surfaces=surfaces,
+        importances=found,
+        why_no_surrogate=why,
+    )
+
+
+def _model(study: Study) -> tuple[list[Surface], Importances | None, str]:
+    try:
+        surfaces = list(fit_surfaces(study))
+        return surfaces, importances(surfaces), ""
+    except (ValueError, np.linalg.LinAlgError) as error:
+        return [], None, str(error)
+
+
+def _best(study: Study) -> list[Candidate]:
+    good = [
+        (trial, evaluation)
+        for trial, evaluation in study.history
+        if not evaluation.failed and trial.fidelity is None
+    ]
+    good.sort(key=lambda record: (record[1].value, record[0].number))
+    return [
+        Candidate(t, study.sign * float(e.value or 0.0), _spread(study, e))
+        for t, e in good[:N_BEST]
+    ]
+
+
+def _spread(study: Study, evaluation: Evaluation) -> float | None:
+    scores = [fold.get("test_scores") for fold in evaluation.folds]
+    values = [s.get(study.value_name) if isinstance(s, Mapping) else s for s in scores]
+    numbers = [float(v) for v in values if isinstance(v, (int, float))]
+    return float(np.std(numbers)) if len(numbers) > 1 else None
+
+
+def _failures(records: list[tuple[Trial, Evaluation]]) -> list[Failures]:
+    groups: dict[str, Failures] = {}
+    for trial, evaluation in records:
+        if not evaluation.failed and evaluation.error is None:
+            continue
+        error = str(evaluation.error or "the value is not finite")
+        lines = [line.strip() for line in error.splitlines() if line.strip()]
+        reason = lines[-1] if lines else "(no message)"
+        groups.setdefault(reason, Failures(reason, [], error)).trials.append(trial)
+    return sorted(groups.values(), key=lambda group: -len(group.trials))

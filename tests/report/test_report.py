@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""write_report: what the page holds, that it is whole and safe, and watching."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from accsmbo import JournalStorage, Real, minimize
+from accsmbo.history import Evaluation, History
+from accsmbo.report import watch_report, write_report
+from accsmbo.report._html import Markup, element
+from accsmbo.report._page import duration
+from accsmbo.report._summary import read_study, summarize
+from tests.plotting._studies import LONG, hard_history, run_random
+
+pytest.importorskip("matplotlib")
+
+EVIL = "<script>window.hacked=1</script>"
+EVIL_SPACE = {
+    f'{EVIL}"><img src=x onerror=alert(1)>': Real(0, 1),
+    "k": [f"{EVIL}'", 'a" onload="x', "plain\x1b[31m\u202e"],
+}
+VOID = {"meta", "br", "hr", "link", "img", "input"}
+
+
+class Page(HTMLParser):
+    """Collects elements and text, and checks that elements are closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.text, self._open = [], [], "", []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value or "") for key, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, key, value or "") for key, value in attrs]
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def page_of(history, tmp_path, **options):
+    path = write_report(history, tmp_path / "report.html", **options)
+    text = path.read_text(encoding="utf-8")
+    return text, Page(text)
+
+
+def evil_history():
+    history = run_random(
+        EVIL_SPACE, lambda p: p[next(iter(EVIL_SPACE))], 12, fails=lambda p: False
+    )
+    trial = replace(history.trials[0], number=12)
+    history.append(trial, Evaluation(error=f"Traceback\n  {EVIL}\nError: {EVIL}\x07"))
+    return history
+
+
+@pytest.fixture(scope="module")
+def hard_page(tmp_path_factory):
+    return page_of(hard_history(), tmp_path_factory.mktemp("report"))
+
+
+def test_all_sections_are_there(hard_page):
+    text, page = hard_page
+    for heading in (
+        "Best candidates",
+        "Convergence",
+        "Which parameters matter",
+        "What the surrogate believes",
+        "All trials",
+        "Workers",
+        "Failures",
+    ):
+        assert f"<h2>{heading}</h2>" in text
+    # Convergence, importance, 6 + 2 slices, 2 x 2 contours, trials, workers.
+    assert page.tags.count("svg") == 16
+    assert LONG in page.text
+    assert "ValueError: <script>no</script>" in page.text
+    best = min(hard_history(), key=lambda r: r[1].value if r[1].value else 9)[1].value
+    assert f"{best:.5g}" in page.text
+
+
+def test_nothing_comes_from_outside_and_nothing_runs(hard_page):
+    _, page = hard_page
+    assert not {"script", "link", "img", "iframe", "object", "base"} & set(page.tags)
+    for _, key, value in page.attributes:
+        assert not key.startswith("on")
+        if key in {"href", "src", "xlink:href"}:
+            assert value.startswith(("#", "data:image/png;base64,"))
+    policy = [v for t, k, v in page.attributes if k == "content" and "default" in v]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+    styles = [v for _, k, v in page.attributes if k == "style"]
+    assert not re.search(r"url\((?!#)", " ".join(styles))
+
+
+def test_ids_are_unique_and_links_have_targets(hard_page):
+    _, page = hard_page
+    ids = [value for _, key, value in page.attributes if key == "id"]
+    assert len(ids) == len(set(ids))
+    for _, key, value in page.attributes:
+        if key in {"href", "xlink:href"} and value.startswith("#"):
+            assert value[1:] in ids
+        for target in re.findall(r"url\(#([^)]*)\)", value):
+            assert target in ids
+
+
+def test_figures_take_the_colours_of_the_page(hard_page):
+    text, _ = hard_page
+    assert "#010203" not in text
+    assert "currentColor" in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_markup_in_a_journal_stays_text(tmp_path):
+    text, page = page_of(evil_history(), tmp_path, title=EVIL)
+    assert not {"script", "img"} & set(page.tags)
+    assert not [key for _, key, _ in page.attributes if key.startswith("on")]
+    assert EVIL in page.text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "\x07" not in text
+
+
+def test_an_element_escapes_text_and_attributes():
+    found = element("p", "<b>", Markup("<i>"), class_='"><x')
+    assert found == '<p class="&quot;&gt;&lt;x">&lt;b&gt;<i></p>'
+    assert element("meta", name="a", http_equiv="b") == '<meta name="a" http-equiv="b">'
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_short_and_failed_histories(n, tmp_path):
+    for fails in (False, True):
+        history = run_random(
+            {"x": Real(0, 1)}, lambda p: 1.0, n, fails=lambda p, fails=fails: fails
+        )
+        text, _ = page_of(history, tmp_path)
+        assert ("No trial has finished yet" in text) == (n == 0)
+        if n and fails:
+            assert "No trial with all of the resource has succeeded" in text
+            assert f"{n} x" in text
+    text, _ = page_of(History(), tmp_path)
+    assert "No trial has finished yet" in text
+
+
+def test_a_journal_that_is_being_written(tmp_path):
+    path = tmp_path / "study.jsonl"
+    minimize(
+        lambda p: p["x"] ** 2,
+        {"x": Real(-1, 2)},
+        n_trials=6,
+        random_state=0,
+        storage=path,
+    )
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    text, page = page_of(path, tmp_path)
+    assert "<h1>study.jsonl</h1>" in text
+    assert re.search(r"Trials\s*5", page.text)
+    assert path.read_bytes() == whole[:-40]
+    assert {p.name for p in tmp_path.iterdir()} == {"study.jsonl", "report.html"}
+
+
+def test_watching_follows_the_journal_and_ends_without_reload(tmp_path):
+    path, out = tmp_path / "study.jsonl", tmp_path / "report.html"
+
+    def run(n):
+        minimize(
+            lambda p: p["x"] ** 2,
+            {"x": Real(-1, 2)},
+            n_trials=n,
+            random_state=0,
+            storage=path,
+        )
+
+    run(2)
+    counts = []
+
+    def written(file):
+        text = file.read_text(encoding="utf-8")
+        counts.append(int(re.search(r"Trials</dt><dd>(\d+)", text).group(1)))
+        assert 'http-equiv="refresh" content="0.01"' in text
+        if len(counts) == 1:
+            run(4)
+        return len(counts) == 2
+
+    watch_report(path, out, interval=0.01, written=written)
+    assert counts == [2, 4]
+    assert "refresh" not in out.read_text(encoding="utf-8")
+
+
+def test_watching_is_ended_by_an_interrupt(tmp_path):
+    path, out = tmp_path / "study.jsonl", tmp_path / "report.html"
+    minimize(lambda p: 1.0, {"x": Real(0, 1)}, n_trials=1, storage=path)
+
+    def interrupt(file):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watch_report(path, out, written=interrupt)
+    assert "refresh" not in out.read_text(encoding="utf-8")
+
+
+def test_the_journal_is_not_overwritten(tmp_path):
+    path = tmp_path / "study.jsonl"
+    minimize(lambda p: 1.0, {"x": Real(0, 1)}, n_trials=1, storage=path)
+    before = path.read_bytes()
+    for given in (path, str(path), JournalStorage(path)):
+        with pytest.raises(ValueError, match="another file than the journal"):
+            write_report(given, path)
+    assert path.read_bytes() == before
+
+
+def test_damaged_files_are_value_errors(tmp_path):
+    path = tmp_path / "study.jsonl"
+    for text, message in (
+        ('{"accsmbo_journal":"x"}\n', "cannot be understood"),
+        ('{"accsmbo_journal":1}\n', "cannot be understood"),
+        ('{"accsmbo_journal":99}\n', "Update accsmbo"),
+        ("a,b\n1,2\n", "not the header of an accsmbo journal"),
+        ("", "not the header of an accsmbo journal"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            read_study(path)
+
+
+def test_failures_are_grouped_by_their_last_line():
+    history = run_random(
+        {"x": Real(0, 1)}, lambda p: p["x"], 20, fails=lambda p: p["x"] > 0.5
+    )
+    (group,) = summarize(read_study(history)).failures
+    assert group.reason == "ValueError: <script>no</script>"
+    assert [t.number for t in group.trials] == [
+        t.number for t, e in history if e.failed
+    ]
+
+
+def test_durations_as_people_say_them():
+    found = [duration(s) for s in (0.123, 3.21, 42.4, 250.0, 7502.0)]
+    assert found == ["0.12 s", "3.2 s", "42 s", "4 min 10 s", "2 h 5 min"]
+
+
+def test_without_matplotlib_the_error_says_how_to_get_it(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = "
+        "None\nfrom accsmbo import Real, minimize\n"
+        "from accsmbo.report import describe, write_report\n"
+        "h = minimize(lambda p: 1.0, {'x': Real(0, 1)}, n_trials=1)\n"
+        "assert 'Best loss' in describe(h)\n"
+        f"try:\n    write_report(h, {str(tmp_path / 'r.html')!r})\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert "write_report requires matplotlib" in output
+    assert not (tmp_path / "r.html").exists()
