@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from accsmbo.history import History
 from accsmbo.plotting._matplotlib import axes_or_new, label, styles
-from accsmbo.plotting._study import as_study, is_study
+from accsmbo.plotting._study import as_study, is_complete, is_study
 
 __all__ = ["ConvergenceDisplay"]
 
@@ -179,14 +179,13 @@ def _as_runs(given: Any) -> list[Any]:
 def _best_so_far(histories: Sequence[History]) -> FloatArray:
     """Return the running minimum of each history, padded with NaN at the end.
 
-    Trials with a part of the resource count as evaluations, their values do not.
+    Trials with a part of the folds or of the resource count as evaluations, their
+    values do not.
     """
     curves = np.full((len(histories), max(map(len, histories), default=0)), np.nan)
     for curve, history in zip(curves, histories, strict=True):
-        partial = [trial.fidelity is not None for trial in history.trials]
-        curve[: len(history)] = np.fmin.accumulate(
-            np.where(partial, np.nan, history.values)
-        )
+        values = np.where(is_complete(history), history.values, np.nan)
+        curve[: len(history)] = np.fmin.accumulate(values)
     return curves
 
 

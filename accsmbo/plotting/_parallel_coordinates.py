@@ -12,7 +12,7 @@ from accsmbo.history import History
 from accsmbo.plotting._labels import format_number, tick_labels
 from accsmbo.plotting._matplotlib import axes_or_new, ink, label
 from accsmbo.plotting._observed_space import space_of
-from accsmbo.plotting._study import as_study
+from accsmbo.plotting._study import as_study, is_complete
 from accsmbo.space import Categorical, Dimension, Integer, Real
 
 __all__ = ["ParallelCoordinatesDisplay"]
@@ -44,6 +44,9 @@ class ParallelCoordinatesDisplay:
         Coordinates in the unit cube, NaN where a trial lacks the parameter.
     values : ndarray of shape (n_trials,)
         Losses or scores, NaN where the trial failed.
+    complete : ndarray of bool of shape (n_trials,), default=None
+        Which trials had all folds and all of the resource; others do not stand out.
+        None: all.
     is_score : bool, default=False
         Whether greater values are better.
     value_name : str, default="loss"
@@ -84,6 +87,7 @@ class ParallelCoordinatesDisplay:
         coordinates: FloatArray,
         values: FloatArray,
         *,
+        complete: NDArray[np.bool_] | None = None,
         is_score: bool = False,
         value_name: str = "loss",
         n_best: int = 5,
@@ -92,6 +96,7 @@ class ParallelCoordinatesDisplay:
         self.dimensions = dimensions
         self.coordinates = coordinates
         self.values = values
+        self.complete = complete
         self.is_score = is_score
         self.value_name = value_name
         self.n_best = n_best
@@ -145,6 +150,7 @@ class ParallelCoordinatesDisplay:
             chosen,
             _coordinates(study.history, names, chosen),
             study.sign * study.history.values,
+            complete=is_complete(study.history),
             is_score=study.is_score,
             value_name=study.value_name,
             n_best=n_best,
@@ -197,12 +203,14 @@ class ParallelCoordinatesDisplay:
         failed = np.isnan(losses)
         ranks = rankdata(losses, method="min", nan_policy="omit")
         shades = np.where(failed, 1.0, (ranks - 1) / max(1, np.sum(~failed) - 1))
+        may_win = ~failed if self.complete is None else ~failed & self.complete
+        best = np.sort(losses[may_win])[: self.n_best]
         heights = _scaled(self.values)
         absent = np.isnan(self.coordinates)
         points = np.where(absent, ABSENT, self.coordinates)
         self.lines_ = []
         for i in range(len(points)):
-            stands_out = not failed[i] and ranks[i] <= self.n_best
+            stands_out = may_win[i] and losses[i] in best
             y = [*points[i], np.nan if failed[i] else heights[i]]
             (line,) = self.ax_.plot(
                 range(n + 1),

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from accsmbo.history import Evaluation, History
+from accsmbo.history import History
 from accsmbo.storage import JournalStorage
 
-__all__ = ["Study", "as_study", "is_study"]
+__all__ = ["Study", "as_study", "is_complete", "is_study", "resources"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +96,38 @@ def as_study(given: Any, name: str = "history") -> Study:
     return Study(history, metric or "loss", metric is not None)
 
 
+def is_complete(history: History) -> NDArray[np.bool_]:
+    """Tell which trials had all folds and the largest resource that any trial had.
+
+    Parameters
+    ----------
+    history : History
+        Any history, also one with failures.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_trials,)
+        False for trials whose values are those of less.
+    """
+    amounts = resources(history)
+    whole = np.array([not e.partial for e in history.evaluations], dtype=bool)
+    return whole & (amounts == amounts.max(initial=0.0))
+
+
+def resources(history: History) -> NDArray[np.float64]:
+    """Return the resource of each trial, shape (n_trials,), infinity for all of it."""
+    return np.array(
+        [np.inf if t.fidelity is None else t.fidelity for t in history.trials]
+    )
+
+
 def _metric_of(history: History) -> str | None:
-    """Return the metric whose mean over the folds is minus the best loss, or None."""
-    if history.best is None or not history.best[1].folds:
+    """Return the metric whose mean over the folds is minus a loss, or None."""
+    evaluation = next(
+        (e for _, e in history if not (e.failed or e.partial) and e.folds), None
+    )
+    if evaluation is None:
         return None
-    evaluation: Evaluation = history.best[1]
     scores = [fold.get("test_scores") for fold in evaluation.folds]
     named = [s if isinstance(s, Mapping) else {"score": s} for s in scores]
     for metric in named[0]:

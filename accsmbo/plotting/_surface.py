@@ -19,7 +19,7 @@ from accsmbo.history import History
 from accsmbo.optimizers._observations import observe
 from accsmbo.optimizers._smbo import wants_forest
 from accsmbo.plotting._observed_space import space_of
-from accsmbo.plotting._study import Study
+from accsmbo.plotting._study import Study, is_complete, resources
 from accsmbo.space import Subspace
 from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate
 
@@ -51,6 +51,8 @@ class Surface:
         failed trials as the worst.
     sign : float
         1 for losses, -1 for scores.
+    resource : float or None
+        Which resource the trials had; None: all of it.
     """
 
     index: int
@@ -59,6 +61,7 @@ class Surface:
     values: FloatArray
     surrogate: Any
     sign: float
+    resource: float | None = None
 
     def predict(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation at snapped points, each of shape (m,)."""
@@ -79,7 +82,8 @@ def fit_surface(
     Parameters
     ----------
     study : Study
-        What was observed; trials with a part of the resource are left out.
+        What was observed. Where trials differ in their resource, those with the largest
+        one that enough trials had.
     index : int or None, default=None
         Index of the subspace; None: that of the best trial.
     surrogate : Surrogate or None, default=None
@@ -99,7 +103,7 @@ def fit_surface(
     """
     space = space_of(study.history)
     if index is None:
-        best = _complete(study.history).best
+        best = _selected(study.history, is_complete(study.history)).best
         index = best[0].subspace if best else 0
     if not 0 <= index < len(space.subspaces):
         raise ValueError(
@@ -107,7 +111,8 @@ def fit_surface(
             f"{index}. Give the index of a dict of the search space."
         )
     subspace = space.subspaces[index]
-    seen = observe(subspace, index, _complete(study.history), ())
+    history, resource = _comparable(study.history, index, subspace.n_dims + 2)
+    seen = observe(subspace, index, history, ())
     n_good = int(np.sum(~seen.failed))
     if subspace.n_dims == 0 or n_good < 2:
         raise ValueError(
@@ -125,7 +130,7 @@ def fit_surface(
         noise=seen.noise,
     )
     values = np.where(seen.failed, np.nan, study.sign * seen.y)
-    return Surface(index, subspace, seen.U, values, fitted, study.sign)
+    return Surface(index, subspace, seen.U, values, fitted, study.sign, resource)
 
 
 def fit_surfaces(study: Study, surrogate: Any = None) -> Sequence[Surface]:
@@ -157,13 +162,34 @@ def fit_surfaces(study: Study, surrogate: Any = None) -> Sequence[Surface]:
     return surfaces or [fit_surface(study, None, surrogate)]
 
 
-def _complete(history: History) -> History:
-    """Return the trials that had all of the resource."""
-    complete = History(history.space)
-    for trial, evaluation in history:
-        if trial.fidelity is None:
-            complete.append(trial, evaluation)
-    return complete
+def _selected(history: History, chosen: NDArray[np.bool_]) -> History:
+    """Return some of the trials."""
+    result = History(history.space)
+    for (trial, evaluation), is_chosen in zip(history, chosen, strict=True):
+        if is_chosen:
+            result.append(trial, evaluation)
+    return result
+
+
+def _comparable(
+    history: History, index: int, n_enough: int
+) -> tuple[History, float | None]:
+    """Return the trials of the largest resource that enough of a subspace had.
+
+    Trials that were given up before their last fold are among them: their values are
+    estimates with a known noise.
+    """
+    amounts = resources(history)
+    usable = np.array([t.subspace == index and not e.failed for t, e in history])
+    for resource in sorted(set(amounts), reverse=True):
+        chosen = amounts == resource
+        if np.sum(chosen & usable) >= n_enough:
+            break
+    else:
+        chosen = is_complete(history)
+        resource = max(amounts, default=np.inf)
+    known = None if np.isinf(resource) else float(resource)
+    return _selected(history, chosen), known
 
 
 def _fenced(y: FloatArray, failed: NDArray[np.bool_]) -> FloatArray:

@@ -19,6 +19,7 @@ from accsmbo.plotting import (
 )
 from accsmbo.plotting._matplotlib import ink, label, pyplot
 from accsmbo.plotting._slices import Slice, contour_at, slice_at
+from accsmbo.plotting._study import is_complete
 from accsmbo.plotting._surface import Surface
 from accsmbo.plotting._surrogate import STD, draw_contour, slice_limits
 from accsmbo.report._html import Markup
@@ -70,8 +71,8 @@ def convergence_figure(summary: Summary, name: str) -> Markup:
         values = study.sign * study.history.values
         at = np.arange(1, len(values) + 1)
         failed = np.isnan(values)
-        cheap = np.array([t.fidelity is not None for t in study.history.trials])
-        for kind, marker in ((~cheap, "o"), (cheap, "d")):
+        complete = is_complete(study.history)
+        for kind, marker in ((complete, "o"), (~complete, "d")):
             ax.scatter(
                 at[kind],
                 values[kind],

@@ -126,7 +126,7 @@ def _facts(summary: Summary) -> Markup:
     what = study.value_name.replace("_", " ")
     facts = [("Trials", str(n)), ("Failed", str(summary.n_failed))]
     if summary.n_partial:
-        facts.append(("With a part of the resource", str(summary.n_partial)))
+        facts.append(("Partly evaluated", str(summary.n_partial)))
     if summary.best:
         facts.append((f"Best {what}", format_number(summary.best[0].value, 5)))
     if summary.seconds is not None:
@@ -167,7 +167,7 @@ def _sections(summary: Summary) -> Iterator[Section]:
 
 def _best(summary: Summary) -> list[Markup]:
     if not summary.best:
-        return [_quiet("No trial with all of the resource has succeeded.")]
+        return [_quiet("No trial has been evaluated in full and succeeded.")]
     names = list(dict.fromkeys(k for c in summary.best for k in c.trial.params))
     what = summary.study.value_name.replace("_", " ")
     spread = any(candidate.spread is not None for candidate in summary.best)
@@ -207,7 +207,8 @@ def _best(summary: Summary) -> list[Markup]:
 
 def _convergence(summary: Summary) -> list[Markup]:
     note = "The line is the best value so far, circles are trials"
-    note += ", crosses failed ones." if summary.n_failed else "."
+    note += ", crosses failed ones" if summary.n_failed else ""
+    note += ", diamonds partly evaluated ones." if summary.n_partial else "."
     figure = convergence_figure(summary, "convergence")
     return [_quiet(note), _grid([figure], wide=True)]
 
@@ -230,6 +231,11 @@ def _importance(summary: Summary) -> list[Markup]:
 
 def _slices(summary: Summary) -> Iterator[Markup]:
     several = len(summary.surfaces) > 1
+    resource = summary.surfaces[0].resource
+    if resource is not None:
+        yield _quiet(
+            f"Trials with the resource {format_number(resource)} are modelled."
+        )
     yield _quiet(
         "Mean and two standard deviations; the other parameters are those of the best "
         "trial (star). Circles are all trials, crosses failed ones."

@@ -11,7 +11,7 @@ import numpy as np
 
 from accsmbo.history import Evaluation, Trial
 from accsmbo.plotting._importances import Importances, importances
-from accsmbo.plotting._study import Study, as_study
+from accsmbo.plotting._study import Study, as_study, is_complete
 from accsmbo.plotting._surface import Surface, fit_surfaces
 from accsmbo.storage import JournalStorage
 
@@ -68,9 +68,9 @@ class Summary:
     study : Study
         Its source.
     n_failed, n_partial : int
-        Trials that failed, and those that had a part of the resource.
+        Trials that failed, and those that had a part of the folds or of the resource.
     best : list of Candidate
-        The best trials that had all of it, the best first.
+        The best of the other trials, the best first.
     failures : list of Failures
         The most frequent reason first.
     seconds : float or None
@@ -160,7 +160,7 @@ def summarize(study: Study) -> Summary:
     return Summary(
         study=study,
         n_failed=sum(e.failed for _, e in records),
-        n_partial=sum(t.fidelity is not None for t, _ in records),
+        n_partial=int(np.sum(~is_complete(history) & np.isfinite(history.values))),
         best=_best(study),
         failures=_failures(records),
         seconds=max(ends) - min(starts) if starts and ends else None,
@@ -182,8 +182,10 @@ def _model(study: Study) -> tuple[list[Surface], Importances | None, str]:
 def _best(study: Study) -> list[Candidate]:
     good = [
         (trial, evaluation)
-        for trial, evaluation in study.history
-        if not evaluation.failed and trial.fidelity is None
+        for (trial, evaluation), complete in zip(
+            study.history, is_complete(study.history), strict=True
+        )
+        if not evaluation.failed and complete
     ]
     good.sort(key=lambda record: (record[1].value, record[0].number))
     return [

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.plotting._labels import format_number, format_value, shorten
+from accsmbo.plotting._study import is_complete
 from accsmbo.report._page import duration, numbers_of
 from accsmbo.report._summary import Summary, read_study, summarize, title_of
 
@@ -96,7 +97,7 @@ def _sections(
     if summary.n_failed:
         facts.append(f"{summary.n_failed} failed")
     if summary.n_partial:
-        facts.append(f"{summary.n_partial} with a part of the resource")
+        facts.append(f"{summary.n_partial} partly evaluated")
     if summary.seconds is not None:
         facts.append(duration(summary.seconds))
     if summary.n_workers > 1:
@@ -123,7 +124,7 @@ def _wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
 
 def _best(summary: Summary, width: int) -> list[str]:
     if not summary.best:
-        return ["  none: no trial with all of the resource has succeeded"]
+        return ["  none: no trial has been evaluated in full and succeeded"]
     values = [format_number(candidate.value, 5) for candidate in summary.best]
     spreads = [
         "" if c.spread is None else f" ± {format_number(c.spread, 2)}"
@@ -145,8 +146,7 @@ def _best(summary: Summary, width: int) -> list[str]:
 
 def _convergence(summary: Summary, width: int) -> list[str]:
     study = summary.study
-    partial = np.array([t.fidelity is not None for t in study.history.trials])
-    losses = np.where(partial, np.nan, study.history.values)
+    losses = np.where(is_complete(study.history), study.history.values, np.nan)
     curve = np.fmin.accumulate(losses)
     low, high = float(np.nanmin(curve)), float(np.nanmax(curve))
     top, bottom = (-low, -high) if study.is_score else (high, low)

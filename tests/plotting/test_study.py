@@ -11,9 +11,13 @@ from sklearn.linear_model import LogisticRegression
 
 from accsmbo import SMBOSearchCV, minimize
 from accsmbo.history import Evaluation, History
-from accsmbo.plotting import ConvergenceDisplay, WorkerTimelineDisplay
+from accsmbo.plotting import (
+    ConvergenceDisplay,
+    ParallelCoordinatesDisplay,
+    WorkerTimelineDisplay,
+)
 from accsmbo.plotting._observed_space import space_of
-from accsmbo.plotting._study import as_study
+from accsmbo.plotting._study import as_study, is_complete
 from accsmbo.plotting._surface import fit_surface
 from accsmbo.space import Categorical, Real
 from accsmbo.storage import JournalStorage
@@ -121,11 +125,28 @@ def test_partial_trials_do_not_count_as_results():
     history = run_random({"x": Real(0, 1)}, lambda p: 1 + p["x"], 6)
     cheap = replace(history.trials[0], number=6, fidelity=0.1)
     history.append(cheap, Evaluation(value=-5.0))
-    surface = fit_surface(as_study(history))
-    assert len(surface.values) == 6
+    given_up = replace(history.trials[1], number=7)
+    history.append(given_up, Evaluation(value=-6.0, fold_indices=(0,)))
     curve = ConvergenceDisplay.from_history(history).curves[""][0]
-    assert len(curve) == 7
-    assert curve[-1] == curve[-2] >= 1.0
+    assert len(curve) == 8
+    assert curve[-1] == curve[5] >= 1.0
+    lines = ParallelCoordinatesDisplay.from_history(history, n_best=2).lines_
+    thick = [i for i, line in enumerate(lines) if line.get_linewidth() > 2]
+    assert thick == sorted(np.argsort(history.values[:6])[:2])
+
+
+def test_trials_of_one_resource_are_modelled():
+    history = run_random({"x": Real(0, 1)}, lambda p: p["x"], 9)
+    rungs = History(history.space)
+    for i, (trial, evaluation) in enumerate(history):
+        fidelity = 100.0 if i < 5 else 300.0 if i < 8 else 900.0
+        rungs.append(replace(trial, fidelity=fidelity), evaluation)
+    # One trial with 900 is too few for a model, three with 300 are enough.
+    surface = fit_surface(as_study(rungs))
+    assert surface.resource == 300.0
+    np.testing.assert_array_equal(surface.values, history.values[5:8])
+    np.testing.assert_array_equal(is_complete(rungs), np.arange(9) == 8)
+    assert fit_surface(as_study(history)).resource is None
 
 
 def test_one_diverged_loss_does_not_hide_the_others():

@@ -62,7 +62,7 @@ def test_empty_failed_and_flat_histories():
     failed = run_random({"x": Real(0, 1)}, lambda p: 1.0, 3, fails=lambda p: True)
     text = describe(failed)
     assert "3 trials, 3 failed" in text
-    assert "no trial with all of the resource has succeeded" in text
+    assert "no trial has been evaluated in full and succeeded" in text
     assert "no surrogate yet" in text
     flat = run_random({"x": Real(0, 1)}, lambda p: 2.0, 4)
     assert "2 |████" in describe(flat)

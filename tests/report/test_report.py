@@ -150,7 +150,7 @@ def test_short_and_failed_histories(n, tmp_path):
         text, _ = page_of(history, tmp_path)
         assert ("No trial has finished yet" in text) == (n == 0)
         if n and fails:
-            assert "No trial with all of the resource has succeeded" in text
+            assert "No trial has been evaluated in full and succeeded" in text
             assert f"{n} x" in text
     text, _ = page_of(History(), tmp_path)
     assert "No trial has finished yet" in text
