@@ -139,33 +139,10 @@ class CrossValidationObjective:
             ``predictions`` where asked.
         """
         train, test = self.splits[index]
-        record: dict[str, Any] = fit_and_score(
-            clone(self.estimator),
-            self.X,
-            self.y,
-            scorer=self.scorer,
-            train=train,
-            test=test,
-            verbose=self.verbose,
-            parameters=trial.params,
-            fit_params=self.fit_params,
-            score_params=self.score_params,
-            return_train_score=self.return_train_score,
-            return_n_test_samples=True,
-            return_times=True,
-            return_estimator=self.keep_predictions,
-            split_progress=(index, self.n_folds),
-            candidate_progress=(trial.number, n_trials) if n_trials else None,
-            error_score=self.error_score,
-            **(callback or {}),
+        record = self._fit_and_score(
+            clone(self.estimator), trial, index, n_trials, callback, train=train
         )
-        if self.keep_predictions:
-            estimator = record.pop("estimator")
-            failed = record["fit_error"] is not None
-            record["predictions"] = (
-                None if failed else self._predict(estimator, train, test)
-            )
-        return record
+        return self._without_estimator(record, train, test)
 
     def failed_fold(
         self, trial: Trial, index: int, error: str, seconds: float
@@ -262,6 +239,55 @@ class CrossValidationObjective:
             return -float(scores)
         name = self.metric if self.metric in scores else next(iter(scores))
         return -float(scores[name])
+
+    def _fit_and_score(
+        self,
+        estimator: Any,
+        trial: Trial,
+        index: int,
+        n_trials: int | None,
+        callback: Mapping[str, Any] | None,
+        *,
+        train: Any,
+        params: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the record of a fold with the fitted ``estimator``.
+
+        ``train``: rows to fit on; ``params``: what to set, None: those of the trial.
+        """
+        record: dict[str, Any] = fit_and_score(
+            estimator,
+            self.X,
+            self.y,
+            scorer=self.scorer,
+            train=train,
+            test=self.splits[index][1],
+            verbose=self.verbose,
+            parameters=trial.params if params is None else params,
+            fit_params=self.fit_params,
+            score_params=self.score_params,
+            return_train_score=self.return_train_score,
+            return_n_test_samples=True,
+            return_times=True,
+            return_estimator=True,
+            split_progress=(index, self.n_folds),
+            candidate_progress=(trial.number, n_trials) if n_trials else None,
+            error_score=self.error_score,
+            **(callback or {}),
+        )
+        return record
+
+    def _without_estimator(
+        self, record: dict[str, Any], train: Any, test: Any
+    ) -> dict[str, Any]:
+        """Return a record without the estimator, with its predictions where asked."""
+        estimator = record.pop("estimator")
+        if self.keep_predictions:
+            failed = record["fit_error"] is not None
+            record["predictions"] = (
+                None if failed else self._predict(estimator, train, test)
+            )
+        return record
 
     def _predict(self, estimator: Any, train: Any, test: Any) -> Any:
         X, _ = safe_split(estimator, self.X, self.y, test, train)

@@ -4,6 +4,7 @@
 __all__ = [
     "Converged",
     "DensityWarning",
+    "NothingReady",
     "SearchInterruptedWarning",
     "SpaceExhausted",
     "SurrogateFailedWarning",
@@ -16,6 +17,10 @@ class SpaceExhausted(Exception):
 
 class Converged(SpaceExhausted):
     """Raised by ``ask`` when an optimizer has converged and has nothing to propose."""
+
+
+class NothingReady(Exception):
+    """Raised by ``ask`` when a pending trial must be told before there is another."""
 
 
 class SearchInterruptedWarning(UserWarning):

@@ -11,7 +11,11 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from accsmbo.exceptions import SearchInterruptedWarning, SpaceExhausted
+from accsmbo.exceptions import (
+    NothingReady,
+    SearchInterruptedWarning,
+    SpaceExhausted,
+)
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._open_trial import OpenTrial
 from accsmbo.execution._race import Race
@@ -146,7 +150,9 @@ class Loop:
         number = open_trial.trial.number * self.objective.n_folds + index
         callback = self.fold_callback(number) if self.fold_callback else {}
         self.running[slot] = open_trial, index
-        fold = Fold(open_trial.trial, index, self.n_trials, callback)
+        states = self.optimizer.start_of(open_trial.trial)
+        start = None if states is None else states[index]
+        fold = Fold(open_trial.trial, index, self.n_trials, callback, start)
         self.workers.start(slot, fold)
 
     def _next_job(self, slot: int) -> tuple[OpenTrial, int] | None:
@@ -183,6 +189,8 @@ class Loop:
         try:
             with self._one_thread():
                 trial = self.scheduler.next(slot)
+        except NothingReady:
+            return None
         except SpaceExhausted:
             self.exhausted = True
             return None
@@ -195,7 +203,8 @@ class Loop:
         """Use the time in which all workers are busy."""
         if len(self.running) == self.workers.n_slots and not self.left_over:
             n_left = 0 if self.exhausted else self.n_trials - self.n_started
-            with contextlib.suppress(SpaceExhausted), self._one_thread():
+            nothing = contextlib.suppress(NothingReady, SpaceExhausted)
+            with nothing, self._one_thread():
                 self.scheduler.idle(n_left)
 
     @contextlib.contextmanager

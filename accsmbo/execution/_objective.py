@@ -23,7 +23,11 @@ class Objective(Protocol):
         n_trials: int | None = None,
         callback: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Run one fold; its record must be picklable."""
+        """Run one fold; its record must be picklable.
+
+        Where :meth:`combine` sets ``warm_start``, one state for each fold, ``start`` is
+        a further argument: the state that the optimizer's ``start_of`` gives.
+        """
 
     def failed_fold(self, trial: Trial, index: int, error: str, seconds: float) -> Any:
         """Return the record of a fold whose worker was lost or ended."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accsmbo.exceptions import SpaceExhausted
+from accsmbo.exceptions import NothingReady, SpaceExhausted
 from accsmbo.history import Evaluation, Trial
 from accsmbo.optimizers import Optimizer
 
@@ -57,7 +57,7 @@ def _repeat(optimizer: Optimizer, events: Events) -> bool:
             continue
         try:
             again = optimizer.ask()
-        except SpaceExhausted:
+        except (NothingReady, SpaceExhausted):
             return False
         if _identity(again) != _identity(trial):
             return False
@@ -67,4 +67,5 @@ def _repeat(optimizer: Optimizer, events: Events) -> bool:
 
 def _identity(trial: Trial) -> tuple[Any, ...]:
     unit = np.asarray(trial.unit, dtype=float).tobytes()
-    return trial.number, trial.subspace, unit, trial.seed, trial.tolerance
+    amounts = trial.tolerance, trial.fidelity
+    return trial.number, trial.subspace, unit, trial.seed, *amounts

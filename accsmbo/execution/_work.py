@@ -57,12 +57,16 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of one trial, with the arguments of ``Objective.fold``."""
+    """One fold of one trial, with the arguments of ``Objective.fold``.
+
+    ``start``: the state to start from, None where there is none.
+    """
 
     trial: Trial
     index: int
     n_trials: int | None
     callback: Mapping[str, Any]
+    start: Any = None
 
 
 @dataclass(frozen=True)
@@ -261,8 +265,9 @@ def run_fold(source: Source, fold: Fold) -> Finished | Raised:
     try:
         with work.settings():
             start = time.time()
+            more = {} if fold.start is None else {"start": fold.start}
             record = work.objective.fold(
-                fold.trial, fold.index, fold.n_trials, fold.callback
+                fold.trial, fold.index, fold.n_trials, fold.callback, **more
             )
             return Finished(record, start, time.time())
     except (Exception, KeyboardInterrupt) as error:

@@ -126,3 +126,18 @@ class Selection(BaseEstimator):
             New columns by name.
         """
         return {}
+
+    def attributes(self, records: Records) -> dict[str, Any]:
+        """Return fitted attributes of the search beyond scikit-learn's.
+
+        Parameters
+        ----------
+        records : sequence of (Trial, Evaluation)
+            All finished trials, in the order of ``cv_results_``.
+
+        Returns
+        -------
+        dict of str to object
+            Values by name.
+        """
+        return {}

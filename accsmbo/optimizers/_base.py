@@ -2,7 +2,7 @@
 """Optimizer: ask and tell, pending trials, shares of the subspaces, no point twice."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -308,6 +308,21 @@ class Optimizer(BaseEstimator):
             A pending trial.
         """
         self._pending_trials().pop(trial.number, None)
+
+    def start_of(self, trial: Trial) -> Sequence[Any] | None:
+        """Return what a pending trial may start from: a state for each fold, or None.
+
+        Parameters
+        ----------
+        trial : Trial
+            A pending trial.
+
+        Returns
+        -------
+        sequence or None
+            The ``Evaluation.warm_start`` of another trial.
+        """
+        return None
 
     @property
     def history(self) -> History:

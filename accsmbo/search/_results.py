@@ -53,6 +53,7 @@ class SearchResults(BaseSearchCV):
         may_win = np.ones(len(records), dtype=bool)
         if self.selection is not None:
             self.cv_results_.update(self.selection.columns(records))
+            self._own |= self.selection.attributes(records)
             may_win = self.selection.may_win(records)
         self.scorer_ = (
             scorers._scorers if isinstance(scorers, MultimetricScorer) else scorers

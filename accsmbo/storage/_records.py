@@ -128,6 +128,8 @@ def decode_trial(
     index = record["subspace"]
     if space is not None:
         params = space.subspaces[index].to_params(unit)
+        more = [name for name in record["params"] if name not in params]
+        params |= {name: decode(record["params"][name]) for name in more}
     else:
         params = {
             name: _decode_param(value, described[index].get(name, {}))
