@@ -10,6 +10,7 @@ from accsmbo.plotting._labels import shorten
 
 __all__ = [
     "LINE_STYLES",
+    "MANY_MARKS",
     "MARKERS",
     "axes_or_new",
     "ink",
@@ -23,6 +24,8 @@ __all__ = [
 LINE_STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MAX_COLUMNS = 3
+# Above so many marks a vector image holds them as pixels.
+MANY_MARKS = 500
 
 
 def axes_or_new(ax: Any, caller: str, size: tuple[float, float] | None = None) -> Any:

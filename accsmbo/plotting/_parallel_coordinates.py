@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from accsmbo.history import History
 from accsmbo.plotting._labels import format_number, tick_labels
-from accsmbo.plotting._matplotlib import axes_or_new, ink, label
+from accsmbo.plotting._matplotlib import MANY_MARKS, axes_or_new, ink, label
 from accsmbo.plotting._observed_space import space_of
 from accsmbo.plotting._study import as_study, is_complete
 from accsmbo.space import Categorical, Dimension, Integer, Real
@@ -222,6 +222,7 @@ class ParallelCoordinatesDisplay:
                 zorder=2 + (1 - shades[i]) / 2,
                 marker="x" if failed[i] else None,
                 markersize=4,
+                rasterized=len(points) > MANY_MARKS,
             )
             self.lines_.append(line)
         if absent.any():

@@ -110,8 +110,9 @@ def is_complete(history: History) -> NDArray[np.bool_]:
         False for trials whose values are those of less.
     """
     amounts = resources(history)
-    whole = np.array([not e.partial for e in history.evaluations], dtype=bool)
-    return whole & (amounts == amounts.max(initial=0.0))
+    full: NDArray[np.bool_] = amounts == amounts.max(initial=0.0)
+    full[[e.partial for e in history.evaluations]] = False
+    return full
 
 
 def resources(history: History) -> NDArray[np.float64]:

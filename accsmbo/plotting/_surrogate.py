@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.plotting._labels import MANY_LEVELS, tick_labels
-from accsmbo.plotting._matplotlib import ink, label, panels
+from accsmbo.plotting._matplotlib import MANY_MARKS, ink, label, panels
 from accsmbo.plotting._slices import Contour, Slice, contour_at, slice_at
 from accsmbo.plotting._study import as_study
 from accsmbo.plotting._surface import Surface, fit_surface
@@ -203,6 +203,7 @@ class SurrogateDisplay:
             edgecolors=ink(),
             alpha=0.6,
             linewidths=0.8,
+            rasterized=len(shown.points) > MANY_MARKS,
         )
         across = ax.get_xaxis_transform()
         ax.scatter(
@@ -252,7 +253,8 @@ def draw_contour(ax: Any, both: Contour, values: FloatArray, title: str) -> None
         ax.clabel(lines, fontsize="x-small")
     good = np.isfinite(both.values)
     style = {"edgecolors": "white", "linewidths": 0.8}
-    ax.scatter(*both.points[good].T, s=22, color="black", **style)
+    many = len(both.points) > MANY_MARKS
+    ax.scatter(*both.points[good].T, s=22, color="black", rasterized=many, **style)
     for width, colour in ((3.0, "white"), (1.4, "black")):
         ax.scatter(
             *both.points[~good].T, s=26, marker="x", color=colour, linewidths=width

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from accsmbo.history import Trial
-from accsmbo.plotting._matplotlib import axes_or_new, ink
+from accsmbo.plotting._matplotlib import MANY_MARKS, axes_or_new
 from accsmbo.plotting._study import as_study
 
 __all__ = ["WorkerTimelineDisplay"]
@@ -14,8 +14,6 @@ __all__ = ["WorkerTimelineDisplay"]
 BAR_HEIGHT = 0.8
 # Opacity of the worst trial.
 FAINTEST = 0.15
-# Above so many bars a vector image is drawn as pixels.
-MANY = 500
 UNITS = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
@@ -130,7 +128,7 @@ class WorkerTimelineDisplay:
         spans = [span for _, _, span in self.bars]
         losses = [loss for _, loss, _ in self.bars]
         start = min(span.start for span in spans)
-        failed = np.isnan(losses)
+        failed, many = np.isnan(losses), len(spans) > MANY_MARKS
         shades = FAINTEST + (1.0 - FAINTEST) * (1.0 - _ranks(losses))
         paper = self.ax_.get_facecolor()
         bars = self.ax_.barh(
@@ -142,10 +140,10 @@ class WorkerTimelineDisplay:
                 "none" if bad else to_rgba("C0", alpha)
                 for bad, alpha in zip(failed, shades, strict=True)
             ],
-            edgecolor=[ink() if bad else paper for bad in failed],
+            edgecolor=["0.5" if bad else paper for bad in failed],
             hatch=["///" if bad else None for bad in failed],
-            linewidth=0.5,
-            rasterized=len(spans) > MANY,
+            linewidth=0.0 if many else 0.5,
+            rasterized=many,
         )
         self.bars_ = list(bars)
         workers = sorted({span.worker for _, _, span in self.bars})

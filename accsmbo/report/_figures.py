@@ -3,13 +3,16 @@
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import NDArray
 
+from accsmbo.history import History
 from accsmbo.plotting import (
     ConvergenceDisplay,
     ParallelCoordinatesDisplay,
@@ -17,6 +20,7 @@ from accsmbo.plotting import (
     SurrogateDisplay,
     WorkerTimelineDisplay,
 )
+from accsmbo.plotting._importances import ALTERNATIVE, Importances
 from accsmbo.plotting._matplotlib import ink, label, pyplot
 from accsmbo.plotting._slices import Slice, contour_at, slice_at
 from accsmbo.plotting._study import is_complete
@@ -27,6 +31,7 @@ from accsmbo.report._style import INK, PAPER
 from accsmbo.report._summary import Summary
 
 __all__ = [
+    "N_DRAWN",
     "contour_figures",
     "convergence_figure",
     "importance_figure",
@@ -35,11 +40,15 @@ __all__ = [
     "timeline_figure",
 ]
 
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 N_SLICES = 9
-# Above so many lines a vector image is drawn as pixels.
-MANY = 400
+N_IMPORTANT = 12
+# At most so many trials are drawn: more hide each other and make the page heavy.
+N_DRAWN = 300
 RC = {
     "axes.edgecolor": INK,
     "axes.facecolor": PAPER,
@@ -68,13 +77,12 @@ def convergence_figure(summary: Summary, name: str) -> Markup:
         display = ConvergenceDisplay.from_history(
             study.history, ax=ax, negate=study.is_score, value_name=study.value_name
         )
-        values = study.sign * study.history.values
-        at = np.arange(1, len(values) + 1)
-        failed = np.isnan(values)
-        complete = is_complete(study.history)
+        rows = drawn(study.history.values)
+        values = study.sign * study.history.values[rows]
+        complete, failed = is_complete(study.history)[rows], np.isnan(values)
         for kind, marker in ((complete, "o"), (~complete, "d")):
             ax.scatter(
-                at[kind],
+                rows[kind] + 1,
                 values[kind],
                 s=12,
                 marker=marker,
@@ -84,7 +92,7 @@ def convergence_figure(summary: Summary, name: str) -> Markup:
                 linewidths=0.7,
             )
         ax.scatter(
-            at[failed],
+            rows[failed] + 1,
             np.full(failed.sum(), 0.03),
             s=16,
             marker="x",
@@ -97,23 +105,18 @@ def convergence_figure(summary: Summary, name: str) -> Markup:
     return _svg(draw, (5.2, 3.2), name, "Best value against the number of trials")
 
 
-def importance_figure(summary: Summary, name: str) -> Markup:
+def importance_figure(found: Importances, value_name: str, name: str) -> Markup:
     """Return the importance of the parameters."""
-    found = summary.importances
-    assert found is not None
-
-    def draw(ax: Any) -> None:
-        display = ParameterImportanceDisplay(
-            found, n_largest=12, value_name=summary.study.value_name
-        )
-        display.plot(ax)
-
-    height = 1.1 + 0.32 * min(12, len(found.names))
-    return _svg(draw, (5.2, height), name, "Importance of the parameters")
+    display = ParameterImportanceDisplay(
+        found, n_largest=N_IMPORTANT, value_name=value_name
+    )
+    height = 1.1 + 0.32 * min(N_IMPORTANT, len(found.names))
+    return _svg(display.plot, (5.2, height), name, "Importance of the parameters")
 
 
 def slice_figures(summary: Summary, surface: Surface, name: str) -> list[Markup]:
     """Return a slice along each of the most important parameters, on one scale."""
+    surface = _thinned(surface)
     centre = surface.U[surface.best]
     slices = [slice_at(surface, centre, j) for j in _important(summary, surface)]
     limits = slice_limits(slices)
@@ -128,6 +131,7 @@ def contour_figures(summary: Summary, surface: Surface, name: str) -> list[Marku
     pair = _important(summary, surface)[:2]
     if len(pair) < 2:
         return []
+    surface = _thinned(surface)
     both = contour_at(surface, surface.U[surface.best], *pair)
     over = " and ".join(both.names)
     mean = f"mean {label(summary.study.value_name.replace('_', ' '), 24)}"
@@ -142,20 +146,56 @@ def contour_figures(summary: Summary, surface: Surface, name: str) -> list[Marku
     ]
 
 
-def parallel_figure(summary: Summary, name: str) -> Markup | None:
-    """Return all trials through all parameters, None where none varies."""
-    history = summary.study.history
+def parallel_figure(summary: Summary, name: str) -> tuple[Markup, int] | None:
+    """Return all trials through the most important parameters, and how many."""
+    whole = summary.study.history
+    history = History(whole.space)
+    for row in drawn(whole.values):
+        history.append(*whole[row])
+    names = _ranked(summary)[:N_IMPORTANT] or None
+    draw = partial(_draw_parallel, history, names)
+    n = N_IMPORTANT if names is None else len(names)
     try:
-        n = len({k for t in history.trials for k in t.params})
-
-        def draw(ax: Any) -> None:
-            display = ParallelCoordinatesDisplay.from_history(history, ax=ax)
-            for line in display.lines_ if len(history) > MANY else ():
-                line.set_rasterized(True)
-
-        return _svg(draw, (max(8.4, 1.2 * (n + 1)), 3.8), name, "All trials")
+        return _svg(draw, (max(8.4, 1.2 * (n + 1)), 3.8), name, "All trials"), n
     except ValueError:
         return None
+
+
+def _draw_parallel(history: History, names: Sequence[str] | None, ax: Any) -> None:
+    ParallelCoordinatesDisplay.from_history(history, names, ax=ax)
+
+
+def _ranked(summary: Summary) -> list[str]:
+    """Return the parameters, the most important first; none without a surrogate."""
+    found = summary.importances
+    return [name for name in found.names if name != ALTERNATIVE] if found else []
+
+
+def drawn(losses: FloatArray) -> IndexArray:
+    """Return which trials are drawn: all, or of many the best and an even choice.
+
+    Parameters
+    ----------
+    losses : ndarray of shape (n,)
+        Losses, NaN where a trial failed.
+
+    Returns
+    -------
+    ndarray of int of shape (min(n, N_DRAWN),)
+        Their rows, ascending.
+    """
+    n = len(losses)
+    if n <= N_DRAWN:
+        return np.arange(n)
+    order = np.argsort(losses, kind="stable")
+    best, rest = order[: N_DRAWN // 3], np.sort(order[N_DRAWN // 3 :])
+    even = np.linspace(0, len(rest) - 1, N_DRAWN - len(best)).round().astype(int)
+    return np.sort(np.concatenate([best, rest[even]]))
+
+
+def _thinned(surface: Surface) -> Surface:
+    rows = drawn(surface.sign * surface.values)
+    return replace(surface, U=surface.U[rows], values=surface.values[rows])
 
 
 def timeline_figure(summary: Summary, name: str) -> Markup | None:
@@ -173,7 +213,7 @@ def timeline_figure(summary: Summary, name: str) -> Markup | None:
 def _important(summary: Summary, surface: Surface) -> list[int]:
     """Return coordinates of a surface, the most important parameter first."""
     names = surface.subspace.names
-    ranked = summary.importances.names if summary.importances else names
+    ranked = _ranked(summary)
     return [names.index(name) for name in ranked if name in names][:N_SLICES]
 
 
@@ -200,7 +240,7 @@ def _hide_outliers(ax: Any, values: Any, is_score: bool) -> None:
 
 
 def _svg(
-    draw: Callable[[Any], None], size: tuple[float, float], name: str, title: str
+    draw: Callable[[Any], object], size: tuple[float, float], name: str, title: str
 ) -> Markup:
     """Draw on new axes and return the figure as an SVG element."""
     style = pyplot("write_report").style

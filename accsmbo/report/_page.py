@@ -8,6 +8,7 @@ from accsmbo.history import Trial
 from accsmbo.plotting._labels import format_number, format_value, shorten
 from accsmbo.plotting._surface import Surface
 from accsmbo.report._figures import (
+    N_DRAWN,
     contour_figures,
     convergence_figure,
     importance_figure,
@@ -152,8 +153,14 @@ def _sections(summary: Summary) -> Iterator[Section]:
     parallel = parallel_figure(summary, "parallel")
     if parallel is not None:
         note = "A line is a trial, thick for the best five, dashed where it failed."
-        figure = element("figure", parallel, class_="long")
-        yield "trials", "All trials", [_quiet(note), _scroll(figure)]
+        svg, n_axes = parallel
+        width = f"min-width: {max(46, 6 * n_axes)}rem"
+        figure = element("figure", svg, class_="long", style=width)
+        yield (
+            "trials",
+            "All trials",
+            [_quiet(note + _share(summary)), _scroll(figure)],
+        )
     timeline = timeline_figure(summary, "timeline")
     if timeline is not None:
         note = "A bar is a fold, the stronger the better its trial; hatched: it failed."
@@ -210,7 +217,7 @@ def _convergence(summary: Summary) -> list[Markup]:
     note += ", crosses failed ones" if summary.n_failed else ""
     note += ", diamonds partly evaluated ones." if summary.n_partial else "."
     figure = convergence_figure(summary, "convergence")
-    return [_quiet(note), _grid([figure], wide=True)]
+    return [_quiet(note + _share(summary)), _grid([figure], wide=True)]
 
 
 def _importance(summary: Summary) -> list[Markup]:
@@ -225,7 +232,14 @@ def _importance(summary: Summary) -> list[Markup]:
     )
     return [
         _quiet(note),
-        _grid([importance_figure(summary, "importance")], wide=True),
+        _grid(
+            [
+                importance_figure(
+                    summary.importances, summary.study.value_name, "importance"
+                )
+            ],
+            wide=True,
+        ),
     ]
 
 
@@ -291,6 +305,12 @@ def shorten_line(line: str) -> str:
     """Return a line with its indent, what cannot be printed written as an escape."""
     indent = len(line) - len(line.lstrip(" "))
     return " " * min(indent, 40) + shorten(line, 2000)
+
+
+def _share(summary: Summary) -> str:
+    """Return a sentence that says how many trials are drawn, where not all are."""
+    n = len(summary.study.history)
+    return f" {N_DRAWN} of the {n} trials are drawn." if n > N_DRAWN else ""
 
 
 def _quiet(text: str) -> Markup:

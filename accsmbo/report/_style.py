@@ -41,7 +41,6 @@ td.number, th.number { text-align: right; white-space: nowrap; min-width: 0;
 .grid.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 28rem), 1fr)); }
 .grid > figure { max-width: 36rem; }
 figure { margin: 0; } figure svg { width: 100%; height: auto; display: block; }
-figure.long svg { min-width: 46rem; }
 figcaption { color: var(--quiet); font-size: .85rem; }
 svg * { stroke-linejoin: round; stroke-linecap: butt; }
 svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
