@@ -32,6 +32,12 @@ from accsmbo.ensembles._layers._losses import (
 )
 from accsmbo.ensembles._layers._low_rank import LowRankDenseLayer
 from accsmbo.ensembles._layers._patches import extract_patches, scatter_patches
+from accsmbo.ensembles._layers._stages import (
+    BackwardStep,
+    Gradients,
+    LinearStage,
+    Signals,
+)
 
 STEP = 1e-6
 FACTORS = GaussianAroundOne(0.5)
@@ -113,62 +119,105 @@ def problem(request, layer):
     return {
         "params": random_parameters(layer.parameter_shapes(), rng),
         "X": rng.normal(size=(1 if request.param else K, b, *shape)),
-        "e": rng.normal(size=(K, b, layer.n_embedded)) if tuned else None,
+        "f": tuple(rng.normal(size=(K, b, width)) for width in layer.embedding_widths)
+        if tuned
+        else None,
         "nu": rng.uniform(0.1, 1.0, size=(K, b)),
         "nu_bias": rng.uniform(0.1, 1.0, size=(K, b)),
     }
 
 
 def test_every_gradient_of_a_layer(layer, problem):
-    params, X, e = problem["params"], problem["X"], problem["e"]
+    params, X, f = problem["params"], problem["X"], problem["f"]
     strengths = problem["nu"], problem["nu_bias"]
-    R = np.random.default_rng(1).normal(size=layer.forward(params, X, e)[0].shape)
+    R = np.random.default_rng(1).normal(size=layer.forward(params, X, f)[0].shape)
 
     def value():
-        penalty = layer.penalty(params, strengths, e=e).value
-        return (layer.forward(params, X, e)[0] * R).sum() + penalty
+        penalty = layer.penalty(params, strengths, f=f).value
+        return (layer.forward(params, X, f)[0] * R).sum() + penalty
 
     grads = {name: np.zeros_like(values) for name, values in params.items()}
-    _, cache = layer.forward(params, X, e)
-    dX, de = layer.backward(params, cache, R.copy(), grads=grads)
-    penalty = layer.penalty(params, strengths, e=e, grads=grads)
+    _, cache = layer.forward(params, X, f)
+    dX, df = layer.backward(params, cache, R.copy(), grads=grads)
+    penalty = layer.penalty(params, strengths, f=f, df=df, grads=grads)
     for name, values in params.items():
         assert_gradient(grads[name], value, values)
     assert_gradient(dX, value, X)
     for gradient, strength in zip(penalty.by_strengths(), strengths, strict=True):
         assert_gradient(gradient, value, strength)
-    if e is not None:
-        assert_gradient(de + penalty.e, value, e)
+    if f is not None:
+        for gradient, values in zip(df, f, strict=True):
+            assert_gradient(gradient, value, values)
 
 
 def test_a_backward_pass_without_weights_gives_the_same_inputs(layer, problem):
-    params, X, e = problem["params"], problem["X"], problem["e"]
-    Z, cache = layer.forward(params, X, e)
+    params, X, f = problem["params"], problem["X"], problem["f"]
+    Z, cache = layer.forward(params, X, f)
     grads = {name: np.zeros_like(values) for name, values in params.items()}
-    dX, de = layer.backward(params, cache, np.ones_like(Z), grads=grads)
-    lean_dX, lean_de = layer.backward(params, cache, np.ones_like(Z))
+    dX, df = layer.backward(params, cache, np.ones_like(Z), grads=grads)
+    lean_dX, lean_df = layer.backward(params, cache, np.ones_like(Z))
     np.testing.assert_array_equal(lean_dX, dX)
-    if e is not None:
-        np.testing.assert_array_equal(lean_de, de)
+    if f is not None:
+        for lean, full in zip(lean_df, df, strict=True):
+            np.testing.assert_array_equal(lean, full)
 
 
 @pytest.mark.parametrize("units", [0, 5])
 def test_embedding(units):
     rng = np.random.default_rng(2)
-    embedding = Embedding(3, 4, units=units)
+    embedding = Embedding(3, (4, 2), units=units)
     params = random_parameters(embedding.parameter_shapes(), rng)
     z = rng.normal(size=(2, 3, 3))
-    R = rng.normal(size=(2, 3, 4))
+    d = rng.normal(size=(2, 4)), rng.normal(size=(2, 2))
+    R = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 3, 2))
 
     def value():
-        return (embedding.forward(params, z)[0] * R).sum()
+        f = embedding.scaled(params, embedding.features(params, z), d)
+        return (f[0] * R[0]).sum() + (f[1] * R[1]).sum()
 
     grads = {name: np.zeros_like(values) for name, values in params.items()}
-    cache = embedding.forward(params, z)[1]
-    dz = embedding.backward(params, cache, R, grads=grads)
+    T = embedding.features(params, z)
+    dT, dd = embedding.scaled_backward(params, T, d, R, grads=grads)
+    dz = embedding.features_backward(params, z, T, dT, grads=grads)
     assert_gradient(dz, value, z)
+    for gradient, values in zip(dd, d, strict=True):
+        assert_gradient(gradient, value, values)
     for name, values in params.items():
         assert_gradient(grads[name], value, values)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("units", [0, 5])
+def test_every_gradient_of_a_layer_with_its_embedding(form, units):
+    """v, delta and the hyperparameters reach the layer through the embedding."""
+    rng = np.random.default_rng(9)
+    layer = DenseLayer(4, 3, **FORMS[form])
+    embedding = (
+        Embedding(2, layer.embedding_widths, units=units) if layer.tuned else None
+    )
+    stage = LinearStage(layer, embedding, 0)
+    params = random_parameters(stage.parameter_shapes(), rng)
+    K, b = layer.n_members, 3
+    X = rng.normal(size=(K, b, 4))
+    z = rng.normal(size=(K, b, 2)) if layer.tuned else None
+    strengths = rng.uniform(0.1, 1.0, size=(2, K, b))
+    signals = Signals(z, strengths=[tuple(strengths)])
+    R = rng.normal(size=(K, b, 3))
+
+    def run(grads=None):
+        Z, cache = stage.forward(params, X, signals)
+        totals = Gradients(z=None if z is None else np.zeros_like(z))
+        step = BackwardStep(grads, totals, needs_input=True)
+        dX = stage.backward(params, cache, R.copy(), signals, step)
+        return (Z * R).sum() + totals.penalty, dX, totals.z
+
+    grads = {name: np.zeros_like(values) for name, values in params.items()}
+    _, dX, dz = run(grads)
+    assert_gradient(dX, lambda: run()[0], X)
+    for name, values in params.items():
+        assert_gradient(grads[name], lambda: run()[0], values)
+    if z is not None:
+        assert_gradient(dz, lambda: run()[0], z)
 
 
 @pytest.mark.parametrize(

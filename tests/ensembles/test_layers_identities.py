@@ -40,6 +40,24 @@ def random_parameters(layer, rng):
     return {name: rng.normal(size=entry.shape) for name, entry in shapes.items()}
 
 
+def scaled(layer, params, e, **options):
+    """Return embeddings [e | e'] in two parts, times their scales."""
+    d = layer.scales(params, **options)
+    parts = e[..., : d[0].shape[1]], e[..., d[0].shape[1] :]
+    return parts[0] * d[0][:, None], parts[1] * d[1][:, None]
+
+
+def forward(layer, params, X, e):
+    """Return the outputs for embeddings [e | e']."""
+    return layer.forward(params, X, scaled(layer, params, e))[0]
+
+
+def penalty(layer, params, strengths, e):
+    """Return the regulariser for embeddings [e | e']."""
+    f = scaled(layer, params, e, by_regularizer=True)
+    return layer.penalty(params, strengths, f=f).value
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
@@ -55,16 +73,16 @@ def test_one_member_with_unit_factors_is_a_self_tuning_layer(make, rng):
         for name in ("r", "s", "u", "v")
     }
     X = inputs_of(tuning, rng, n_members=1)
-    e = rng.normal(size=(1, B, tuning.n_embedded))
+    e = rng.normal(size=(1, B, sum(tuning.embedding_widths)))
     strengths = rng.random((1, B)), rng.random((1, B))
     np.testing.assert_allclose(
-        hyper.forward(params | ones, X, e)[0],
-        tuning.forward(params, X, e)[0],
+        forward(hyper, params | ones, X, e),
+        forward(tuning, params, X, e),
         rtol=1e-12,
     )
     np.testing.assert_allclose(
-        hyper.penalty(params | ones, strengths, e=e).value,
-        tuning.penalty(params, strengths, e=e).value,
+        penalty(hyper, params | ones, strengths, e),
+        penalty(tuning, params, strengths, e),
         rtol=1e-12,
     )
 
@@ -78,13 +96,13 @@ def test_without_delta_hyper_batch_is_batch_ensemble(make, rng):
     params["delta"][...] = 0.0
     own = {name: params[name] for name in batch.parameter_shapes()}
     X = inputs_of(batch, rng)
-    e = rng.normal(size=(K, B, hyper.n_embedded))
+    e = rng.normal(size=(K, B, sum(hyper.embedding_widths)))
     strengths = rng.random((K, B)), rng.random((K, B))
     np.testing.assert_allclose(
-        hyper.forward(params, X, e)[0], batch.forward(own, X)[0], rtol=1e-12
+        forward(hyper, params, X, e), batch.forward(own, X)[0], rtol=1e-12
     )
     np.testing.assert_allclose(
-        hyper.penalty(params, strengths, e=e).value,
+        penalty(hyper, params, strengths, e),
         batch.penalty(own, strengths).value,
         rtol=1e-12,
     )
@@ -111,15 +129,16 @@ def test_all_members_at_once_equal_a_loop_over_members(make, tuned, rng):
     alone = make(n_members=1, factors=FACTORS, tuned=tuned)
     params = random_parameters(together, rng)
     X = inputs_of(together, rng)
-    e = rng.normal(size=(K, B, together.n_embedded)) if tuned else None
-    Z = together.forward(params, X, e)[0]
+    shape = (2, K, B, together.n_outputs)
+    f = tuple(rng.normal(size=shape)) if tuned else None
+    Z = together.forward(params, X, f)[0]
     for k in range(K):
         own = {
             name: values if name in ("W", "Delta") else values[k : k + 1]
             for name, values in params.items()
         }
-        e_k = None if e is None else e[k : k + 1]
-        Z_k = alone.forward(own, X[k : k + 1], e_k)[0]
+        f_k = None if f is None else tuple(part[k : k + 1] for part in f)
+        Z_k = alone.forward(own, X[k : k + 1], f_k)[0]
         np.testing.assert_allclose(Z[k], Z_k[0], rtol=1e-12, atol=1e-12)
 
 
@@ -133,7 +152,7 @@ def test_the_regulariser_equals_the_naive_sum(make, regularize_factors, rng):
         regularize_factors=regularize_factors,
     )
     params = random_parameters(layer, rng)
-    e = rng.normal(size=(K, B, layer.n_embedded))
+    e = rng.normal(size=(K, B, sum(layer.embedding_widths)))
     nu, nu_bias = rng.random((K, B)), rng.random((K, B))
     s = layer.n_outputs
     total = 0.0
@@ -146,7 +165,7 @@ def test_the_regulariser_equals_the_naive_sum(make, regularize_factors, rng):
             kernel = W + Delta * e[k, i, :s]
             bias = params["b"][k] + params["delta"][k] * e[k, i, s:]
             total += nu[k, i] * (kernel**2).sum() + nu_bias[k, i] * (bias**2).sum()
-    value = layer.penalty(params, (nu, nu_bias), e=e).value
+    value = penalty(layer, params, (nu, nu_bias), e)
     np.testing.assert_allclose(value, total / (K * B), rtol=1e-12)
 
 
@@ -155,10 +174,10 @@ def test_the_low_rank_layer_equals_its_dense_kernel(n_members, rng):
     factors = FACTORS if n_members > 1 else None
     layer = LowRankDenseLayer(5, 2, rank=3, n_members=n_members, factors=factors)
     params = random_parameters(layer, rng)
-    e = rng.normal(size=(n_members, B, layer.n_embedded))
+    e = rng.normal(size=(n_members, B, sum(layer.embedding_widths)))
     nu, nu_bias = rng.random((n_members, B)), rng.random((n_members, B))
     X = rng.normal(size=(n_members, B, 5))
-    Z = layer.forward(params, X, e)[0]
+    Z = forward(layer, params, X, e)
     total = 0.0
     for k in range(n_members):
         W = params["W"][0]
@@ -169,7 +188,7 @@ def test_the_low_rank_layer_equals_its_dense_kernel(n_members, rng):
             bias = params["b"][k] + params["delta"][k] * e[k, i, 3:]
             np.testing.assert_allclose(Z[k, i], X[k, i] @ kernel + bias, rtol=1e-12)
             total += nu[k, i] * (kernel**2).sum() + nu_bias[k, i] * (bias**2).sum()
-    value = layer.penalty(params, (nu, nu_bias), e=e).value
+    value = penalty(layer, params, (nu, nu_bias), e)
     np.testing.assert_allclose(value, total / (n_members * B), rtol=1e-12)
 
 
@@ -184,11 +203,11 @@ def test_a_diagonal_low_rank_layer_is_a_self_tuning_layer(rng):
     e = rng.normal(size=(1, B, 4))
     strengths = rng.random((1, B)), rng.random((1, B))
     np.testing.assert_allclose(
-        low_rank.forward(own, X, e)[0], tuning.forward(params, X, e)[0], rtol=1e-12
+        forward(low_rank, own, X, e), forward(tuning, params, X, e), rtol=1e-12
     )
     np.testing.assert_allclose(
-        low_rank.penalty(own, strengths, e=e).value,
-        tuning.penalty(params, strengths, e=e).value,
+        penalty(low_rank, own, strengths, e),
+        penalty(tuning, params, strengths, e),
         rtol=1e-12,
     )
 
@@ -212,13 +231,13 @@ def test_a_hyper_batch_output_by_hand():
     # bias 0.5 + 1 * 2 = 2.5; sum 3.5.
     # Member 1: x W_1 = (2 + 2) 3 = 12; x Delta_1 = -2, times e = -1 is 2;
     # bias -1 + 4 * 0.25 = 0; sum 14.
-    Z = layer.forward(params, X, e)[0]
+    Z = forward(layer, params, X, e)
     np.testing.assert_array_equal(Z, [[[3.5]], [[14.0]]])
     # |W_0(lam)|^2 = (1 + 3)^2 + (-2 - 1)^2 = 25, |W_1(lam)|^2 = 6^2 + (6 + 2)^2 = 100,
     # biases 2.5^2 and 0: with strengths 0.1, 0.2 and 1 the mean is
     # (2.5 + 20 + 6.25) / 2.
     nu = np.array([[0.1], [0.2]])
-    value = layer.penalty(params, (nu, np.ones((2, 1))), e=e).value
+    value = penalty(layer, params, (nu, np.ones((2, 1))), e)
     np.testing.assert_allclose(value, 14.375, rtol=1e-14)
 
 
@@ -276,10 +295,14 @@ def test_dropout_keeps_the_mean_at_each_example_s_own_rate(rng):
 
 
 def test_a_linear_embedding_is_a_product(rng):
-    embedding = Embedding(2, 3, units=0)
-    params = {"C": rng.normal(size=(2, 3))}
-    z = rng.normal(size=(2, 4, 2))
-    np.testing.assert_allclose(embedding.forward(params, z)[0], z @ params["C"])
+    embedding = Embedding(2, (3, 1), units=0)
+    params = {"C": rng.normal(size=(2, 4))}
+    z = rng.normal(size=(2, 5, 2))
+    d = rng.normal(size=(2, 3)), rng.normal(size=(2, 1))
+    f = embedding.scaled(params, embedding.features(params, z), d)
+    e = z @ params["C"]
+    np.testing.assert_allclose(f[0], e[..., :3] * d[0][:, None])
+    np.testing.assert_allclose(f[1], e[..., 3:] * d[1][:, None])
 
 
 def test_cross_entropies_by_hand():
@@ -329,7 +352,7 @@ def test_unknown_padding_is_refused():
 def test_a_low_rank_layer_needs_embeddings():
     layer = LowRankDenseLayer(2, 2, rank=1)
     params = random_parameters(layer, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="e must be given"):
+    with pytest.raises(ValueError, match="f must be given"):
         layer.forward(params, np.ones((1, 2, 2)))
-    with pytest.raises(ValueError, match="e must be given"):
+    with pytest.raises(ValueError, match="f must be given"):
         layer.penalty(params, (np.ones((1, 2)), np.ones((1, 2))))

@@ -9,7 +9,14 @@ import pytest
 
 from accsmbo.ensembles._layers._convolutional import ConvolutionLayer
 from accsmbo.ensembles._layers._dense import DenseLayer
+from accsmbo.ensembles._layers._embedding import Embedding
 from accsmbo.ensembles._layers._initializers import RandomSigns
+from accsmbo.ensembles._layers._stages import (
+    BackwardStep,
+    Gradients,
+    LinearStage,
+    Signals,
+)
 
 DEFAULT_DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 DATA = Path(os.environ.get("ACCSMBO_DATA", DEFAULT_DATA))
@@ -69,23 +76,31 @@ def test_outputs_regulariser_and_gradients(reference, tag):
         name: given[name].reshape(entry.shape)
         for name, entry in layer.parameter_shapes().items()
     }
-    e = by_member(given["e"]) if layer.tuned else None
+    embedding = e = None
     lam = np.zeros((N_MEMBERS, N_EXAMPLES, 2))
     if layer.tuned:
-        lam = by_member(given["lam"])
+        # The identity as the linear embedding makes z the embeddings themselves.
+        e, lam = by_member(given["e"]), by_member(given["lam"])
+        embedding = Embedding(e.shape[-1], layer.embedding_widths, units=0)
+        params["C"] = np.eye(e.shape[-1])
+    strengths = lam[..., 0], lam[..., 1]
+    stage = LinearStage(layer, embedding, 0)
+    signals = Signals(e, strengths=[strengths])
 
-    Z, cache = layer.forward(params, by_member(given["X"]), e)
+    Z, cache = stage.forward(params, by_member(given["X"]), signals)
     grads = {name: np.zeros_like(values) for name, values in params.items()}
-    dX, de = layer.backward(params, cache, by_member(given["R"]), grads=grads)
-    penalty = layer.penalty(params, (lam[..., 0], lam[..., 1]), e=e, grads=grads)
+    totals = Gradients(z=None if e is None else np.zeros_like(e))
+    step = BackwardStep(grads, totals, needs_input=True)
+    dX = stage.backward(params, cache, by_member(given["R"]), signals, step)
 
     np.testing.assert_allclose(Z, by_member(given["output"]), **TOLERANCE)
-    np.testing.assert_allclose(penalty.value, given["regularizer"], **TOLERANCE)
+    np.testing.assert_allclose(totals.penalty, given["regularizer"], **TOLERANCE)
     np.testing.assert_allclose(dX, by_member(given["dX"]), **TOLERANCE)
-    for name, gradient in grads.items():
-        expected = given["d" + name].reshape(gradient.shape)
-        np.testing.assert_allclose(gradient, expected, **TOLERANCE)
-    if layer.tuned:
-        dlam = np.stack(penalty.by_strengths(), axis=-1)
+    for name in layer.parameter_shapes():
+        expected = given["d" + name].reshape(grads[name].shape)
+        np.testing.assert_allclose(grads[name], expected, **TOLERANCE)
+    if e is not None:
+        np.testing.assert_allclose(totals.z, by_member(given["de"]), **TOLERANCE)
+        f = embedding.scaled(params, e, layer.scales(params, by_regularizer=True))
+        dlam = np.stack(layer.penalty(params, strengths, f=f).by_strengths(), axis=-1)
         np.testing.assert_allclose(dlam, by_member(given["dlam"]), **TOLERANCE)
-        np.testing.assert_allclose(de + penalty.e, by_member(given["de"]), **TOLERANCE)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Convolutional layers in the four forms of `_dense`, as products over patches."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from accsmbo.ensembles._layers._dense import DenseLayer
+from accsmbo.ensembles._layers._dense import Block, DenseLayer
 from accsmbo.ensembles._layers._patches import (
     PADDINGS,
     extract_patches,
     output_size,
     scatter_patches,
 )
+
+BLOCK_BYTES = 1 << 21  # of patches at a time
 
 
 class ConvolutionLayer(DenseLayer):
@@ -52,14 +55,23 @@ class ConvolutionLayer(DenseLayer):
         self.padding = padding
         self.taps = kernel_size * kernel_size
 
-    def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
-        patches = extract_patches(X, self.kernel_size, self.padding)
-        positions = patches.shape[2] * patches.shape[3]
-        return patches.reshape(len(X), -1, patches.shape[-1]), positions
+    def _blocks(self, X: np.ndarray) -> Iterator[Block]:
+        """Cut the work into blocks whose patches stay in the cache."""
+        height, width = self._image(X.shape)
+        n_bytes = height * width * self.taps * self.n_inputs * X.itemsize
+        size = max(1, BLOCK_BYTES // n_bytes)
+        for start in range(0, X.shape[1], size):
+            examples = slice(start, start + size)
+            for k in range(self.n_members):
+                if k < len(X):
+                    images = X[k, examples]
+                    patches = extract_patches(images, self.kernel_size, self.padding)
+                    A = patches.reshape(-1, self.taps * self.n_inputs)
+                yield Block(k, examples, A)
 
     def _inputs(self, dA: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        patches = dA.reshape(shape[1], *self._image(shape), -1)
-        return scatter_patches(patches, shape[1:], self.kernel_size, self.padding)
+        patches = dA.reshape(shape[0], *self._image(shape), -1)
+        return scatter_patches(patches, shape, self.kernel_size, self.padding)
 
     def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
         return (*self._image(X.shape), self.n_outputs)

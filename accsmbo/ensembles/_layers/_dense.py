@@ -6,21 +6,26 @@ Notation
 K, b, p, r, s  members, examples, positions (1 for a dense layer), inputs, outputs
 t              taps of the kernel: 1, or l l for a convolution; n = t r
 X              inputs (K, b, ...); (1, b, ...) if all members see the same
-A              rows of inputs under the kernel, (K or 1, b p, n)
+A              rows of inputs of one member under the kernel, (b p, n)
 P, Q           A (W o r_k) and A (Delta o u_k), the large products, (K, b, p, s)
 Z              outputs, (K, b, p, s)
-e              embeddings [e | e'] of kernel and bias, (K, b, 2 s)
+d              scales (v, delta) of the embeddings (e, e'), each (K, s)
+f              scaled embeddings (v_k o e, delta_k o e'), each (K, b, s)
 
     W_k(lam) = W o (r_k s_k^T) + [Delta o (u_k v_k^T)] o e(lam)^T            (7), (10)
     b_k(lam) = b_k + delta_k o e'(lam)                                       (7), (11)
 
-Without factors it is (3), without Delta (2), without both a plain layer.
+so that an output is P o s_k + Q o (v_k o e) + b_k + delta_k o e'. Without factors it is
+(3), without Delta (2), without both a plain layer.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from accsmbo.ensembles._layers._embedding import Pair
 from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 from accsmbo.ensembles._layers._penalty import LayerPenalty, layer_penalty
@@ -31,16 +36,27 @@ from accsmbo.ensembles._layers._rank_one import add_row_gradients
 class LinearCache:
     """What the backward pass needs of the forward pass (see the notation).
 
-    `scale` is v_k o e(lambda), of shape (K, b, s); it, Q and e are None for a layer
-    without hyperparameters.
+    Q and f are None for a layer without hyperparameters.
     """
 
-    A: np.ndarray
+    X: np.ndarray
     P: np.ndarray
     Q: np.ndarray | None
-    e: np.ndarray | None
-    scale: np.ndarray | None
-    input_shape: tuple[int, ...]
+    f: Pair | None
+
+
+@dataclass
+class Block:
+    """Some examples of one member, and their rows A."""
+
+    member: int
+    examples: slice
+    A: np.ndarray
+
+    @property
+    def place(self) -> tuple[int, slice]:
+        """Index of the block in arrays of shape (K, b, ...)."""
+        return self.member, self.examples
 
 
 class DenseLayer:
@@ -90,9 +106,9 @@ class DenseLayer:
         self.regularize_factors = regularize_factors
 
     @property
-    def n_embedded(self) -> int:
-        """Length of the embedding of one example: e and e'."""
-        return 2 * self.n_outputs
+    def embedding_widths(self) -> tuple[int, int]:
+        """Lengths of e and e'."""
+        return self.n_outputs, self.n_outputs
 
     def parameter_shapes(self) -> dict[str, ParameterShape]:
         """Return the shape of each parameter by name."""
@@ -128,8 +144,43 @@ class DenseLayer:
             elif name in ("r", "s", "u", "v") and self.factors is not None:
                 values[...] = self.factors.draw(rng, values.shape)
 
+    def scales(self, params: Views, *, by_regularizer: bool = False) -> Pair:
+        """Return the scales d of the embeddings, of shapes (K, s).
+
+        Parameters
+        ----------
+        params : dict of str to ndarray
+            Parameters.
+        by_regularizer : bool, default=False
+            Return the scales as the regulariser sees them: v is ones where it sees no
+            factors.
+        """
+        v, delta = self._factor(params, "v"), params["delta"]
+        if v is None or (by_regularizer and not self.regularize_factors):
+            v = np.ones((self.n_members, self.embedding_widths[0]), delta.dtype)
+        return v, delta
+
+    def add_scale_gradients(
+        self, grads: Views, dd: Pair, *, by_regularizer: bool = False
+    ) -> None:
+        """Add the gradients of v and delta, given that by `scales`.
+
+        Parameters
+        ----------
+        grads : dict of str to ndarray
+            Gradients that are added to.
+        dd : pair of ndarray of shape (K, s)
+            Gradient by the scales.
+        by_regularizer : bool, default=False
+            As in `scales`.
+        """
+        dv = self._factor(grads, "v")
+        if dv is not None and (self.regularize_factors or not by_regularizer):
+            dv += dd[0]
+        grads["delta"] += dd[1]
+
     def forward(
-        self, params: Views, X: np.ndarray, e: np.ndarray | None = None
+        self, params: Views, X: np.ndarray, f: Pair | None = None
     ) -> tuple[np.ndarray, LinearCache]:
         """Return the outputs of all members and the cache for `backward`.
 
@@ -139,8 +190,8 @@ class DenseLayer:
             Parameters.
         X : ndarray of shape (K or 1, b, ...)
             Inputs; a first axis of length 1 is shared by the members.
-        e : ndarray of shape (K, b, 2 s) or None
-            Embeddings of kernel and bias, for a tuned layer.
+        f : pair of ndarray of shape (K, b, s) or None
+            Scaled embeddings of kernel and bias, for a tuned layer.
 
         Returns
         -------
@@ -149,16 +200,22 @@ class DenseLayer:
         cache : LinearCache
             Intermediate results.
         """
-        A, positions = self._rows(X)
+        outputs = self._output_shape(X)
+        positions = math.prod(outputs[:-1])
         shape = (self.n_members, X.shape[1], positions, self.n_outputs)
-        P = self._products(params, A, "W", "r").reshape(shape)
-        Q = scale = None
-        if e is not None:
-            Q = self._products(params, A, "Delta", "u").reshape(shape)
-            scale = self._delta_scale(params, e)
-        cache = LinearCache(A, P, Q, e, scale, X.shape)
-        Z = self._combine(params, cache)
-        return Z.reshape(*shape[:2], *self._output_shape(X)), cache
+        Z, P = np.empty(shape, X.dtype), np.empty(shape, X.dtype)
+        Q = None if f is None else np.empty(shape, X.dtype)
+        s, b = self._factor(params, "s"), params["b"]
+        for block in self._blocks(X):
+            k, place = block.member, block.place
+            self._multiply(params, "W", "r", block, out=P[place])
+            np.multiply(P[place], 1.0 if s is None else s[k], out=Z[place])
+            Z[place] += b[k]
+            if f is not None and Q is not None:
+                self._multiply(params, "Delta", "u", block, out=Q[place])
+                Z[place] += Q[place] * f[0][place][:, None]
+                Z[place] += f[1][place][:, None]
+        return Z.reshape(*shape[:2], *outputs), LinearCache(X, P, Q, f)
 
     def backward(
         self,
@@ -168,7 +225,7 @@ class DenseLayer:
         *,
         grads: Views | None = None,
         needs_input: bool = True,
-    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+    ) -> tuple[np.ndarray | None, Pair | None]:
         """Propagate a gradient back; add the parameters' gradients to `grads`.
 
         Parameters
@@ -188,29 +245,33 @@ class DenseLayer:
         -------
         dX : ndarray of shape (K or 1, b, ...) or None
             Gradient by the inputs.
-        de : ndarray of shape (K, b, 2 s) or None
-            Gradient by the embeddings.
+        df : pair of ndarray of shape (K, b, s) or None
+            Gradient by the scaled embeddings; may share memory with `dZ`.
         """
-        dZ = dZ.reshape(*dZ.shape[:2], -1, self.n_outputs)
-        summed = dZ[:, :, 0] if dZ.shape[2] == 1 else dZ.sum(axis=2)
-        dP, dQ = self._product_gradients(params, cache, dZ)
-        moved = self._moved(cache, dZ)
-        if grads is not None:
-            self._add_kernel_gradients(params, cache, dP, grads, "W", "r")
-            if dQ is not None:
-                self._add_kernel_gradients(params, cache, dQ, grads, "Delta", "u")
-            self._add_column_gradients(cache, (dZ, summed, moved), grads)
-        dX = None
-        if needs_input:
-            dX = self._input_gradient(params, cache, dP, dQ)
-        return dX, self._embedding_gradient(params, cache, summed, moved)
+        dZ = dZ.reshape(cache.P.shape)
+        dX = np.empty_like(cache.X) if needs_input else None
+        for block in self._blocks(cache.X):
+            dP, dQ = self._product_gradients(params, cache, dZ, block)
+            if grads is not None:
+                self._add_kernel_gradients(params, grads, "W", "r", block, dP)
+                if dQ is not None:
+                    self._add_kernel_gradients(params, grads, "Delta", "u", block, dQ)
+                self._add_column_gradients(cache, dZ, block, grads)
+            if dX is not None:
+                self._put_input_gradient(params, dP, dQ, block, dX)
+        if cache.Q is None:
+            return dX, None
+        if cache.P.shape[2] == 1:
+            return dX, ((dZ * cache.Q)[:, :, 0], dZ[:, :, 0])
+        return dX, (np.einsum("kbps,kbps->kbs", dZ, cache.Q), dZ.sum(axis=2))
 
     def penalty(
         self,
         params: Views,
         strengths: tuple[np.ndarray, np.ndarray],
         *,
-        e: np.ndarray | None = None,
+        f: Pair | None = None,
+        df: Pair | None = None,
         grads: Views | None = None,
     ) -> LayerPenalty:
         """Return the regulariser (12) of kernel and bias; add its gradients.
@@ -221,26 +282,32 @@ class DenseLayer:
             Parameters.
         strengths : tuple of two ndarray of shape (K, b)
             L2 strengths of the kernel and of the bias, per member and example.
-        e : ndarray of shape (K, b, 2 s) or None
-            Embeddings of kernel and bias, for a tuned layer.
+        f : pair of ndarray of shape (K, b, s) or None
+            Embeddings scaled by `scales(params, by_regularizer=True)`, for a tuned
+            layer.
+        df : pair of ndarray of shape (K, b, s) or None
+            Gradients by `f` that are added to.
         grads : dict of str to ndarray or None
             Gradients that are added to.
 
         Returns
         -------
         LayerPenalty
-            Value and derivatives by embeddings and strengths.
+            Value and derivatives by the strengths.
         """
-        return layer_penalty(self, params, strengths, e=e, grads=grads)
+        return layer_penalty(self, params, strengths, f=f, df=df, grads=grads)
 
-    def _rows(self, X: np.ndarray) -> tuple[np.ndarray, int]:
-        return X, 1
+    def _blocks(self, X: np.ndarray) -> Iterator[Block]:
+        """Cut the work into blocks of one member each."""
+        for k in range(self.n_members):
+            yield Block(k, slice(None), X[k % len(X)])
 
     def _inputs(self, dA: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """Return one member's gradient by its inputs, given that by its rows A."""
-        return dA.reshape(shape[1:])
+        """Return the gradient by inputs of the given shape from that by A."""
+        return dA.reshape(shape)
 
     def _output_shape(self, X: np.ndarray) -> tuple[int, ...]:
+        """Return the shape of one example's output, with the channels last."""
         return (self.n_outputs,)
 
     def _factor(self, values: Views, name: str) -> np.ndarray | None:
@@ -248,137 +315,74 @@ class DenseLayer:
         tied = {"u": "r", "v": "s"} if self.tie_factors else {}
         return values.get(tied.get(name, name))
 
-    def _products(
-        self, params: Views, A: np.ndarray, kernel: str, row: str
-    ) -> np.ndarray:
-        """Return A (W o r_k) for all members, of shape (K, b p, s)."""
-        W = params[kernel]
-        r = self._factor(params, row)
-        flat = (-1, self.n_outputs)
-        if r is None:
-            return A @ W.reshape(flat)
-        products = np.empty((len(r), A.shape[1], self.n_outputs), A.dtype)
-        scaled = np.empty_like(W)
-        for k, r_k in enumerate(r):
-            np.multiply(W, r_k[:, None], out=scaled)
-            rows = A[k if len(A) > 1 else 0]
-            np.matmul(rows, scaled.reshape(flat), out=products[k])
-        return products
-
-    def _delta_scale(self, params: Views, e: np.ndarray) -> np.ndarray:
-        """Return v_k o e(lambda), of shape (K, b, s)."""
-        v = self._factor(params, "v")
-        e = e[..., : self.n_outputs]
-        return e if v is None else e * v[:, None]
-
-    def _combine(self, params: Views, cache: LinearCache) -> np.ndarray:
-        """Return the outputs Z = P o s_k + Q o v_k o e + b_k + delta_k o e'."""
-        s = self._factor(params, "s")
-        Z = cache.P if s is None else cache.P * s[:, None, None]
-        bias = params["b"][:, None]
-        if cache.e is not None and cache.Q is not None and cache.scale is not None:
-            moved = cache.Q * cache.scale[:, :, None]
-            moved += Z
-            Z = moved
-            bias = bias + params["delta"][:, None] * cache.e[..., -self.n_outputs :]
-        Z += bias[:, :, None]
-        return Z
-
-    def _product_gradients(
-        self, params: Views, cache: LinearCache, dZ: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the gradients by P and Q, as rows: (K, b p, s)."""
-        rows = (self.n_members, -1, self.n_outputs)
-        s = self._factor(params, "s")
-        dP = dZ if s is None else dZ * s[:, None, None]
-        if cache.scale is None:
-            return dP.reshape(rows), None
-        return dP.reshape(rows), (dZ * cache.scale[:, :, None]).reshape(rows)
-
-    def _moved(self, cache: LinearCache, dZ: np.ndarray) -> np.ndarray | None:
-        """Return the gradient by v_k o e, summed over the positions, (K, b, s)."""
-        if cache.Q is None:
-            return None
-        if dZ.shape[2] == 1:
-            return dZ[:, :, 0] * cache.Q[:, :, 0]
-        return np.einsum("kbps,kbps->kbs", dZ, cache.Q)
-
-    def _embedding_gradient(
-        self,
-        params: Views,
-        cache: LinearCache,
-        summed: np.ndarray,
-        moved: np.ndarray | None,
-    ) -> np.ndarray | None:
-        if cache.e is None or moved is None:
-            return None
-        de = np.empty_like(cache.e)
-        n = self.n_outputs
-        v = self._factor(params, "v")
-        np.multiply(moved, 1.0 if v is None else v[:, None], out=de[..., :n])
-        np.multiply(summed, params["delta"][:, None], out=de[..., n:])
-        return de
-
-    def _add_kernel_gradients(
-        self,
-        params: Views,
-        cache: LinearCache,
-        dP: np.ndarray,
-        grads: Views,
-        kernel: str,
-        row: str,
-    ) -> None:
-        """Add the gradients of one kernel and its row factors, member by member."""
-        W, dW = params[kernel], grads[kernel]
-        r, dr = self._factor(params, row), self._factor(grads, row)
-        A = cache.A.swapaxes(1, 2)
-        G = np.empty((A.shape[1], self.n_outputs), dP.dtype)
-        for k, dP_k in enumerate(dP):
-            np.matmul(A[k if len(A) > 1 else 0], dP_k, out=G)
-            pair = (None, None) if r is None or dr is None else (r[k], dr[k])
-            add_row_gradients(W, pair[0], G.reshape(W.shape), dW=dW, dr_k=pair[1])
-
-    def _input_gradient(
-        self,
-        params: Views,
-        cache: LinearCache,
-        dP: np.ndarray,
-        dQ: np.ndarray | None,
-    ) -> np.ndarray:
-        """Return the gradient by the inputs, [dP, dQ] [W o r_k, Delta o u_k]^T."""
-        members = []
-        for k, dP_k in enumerate(dP):
-            kernel, rows = self._member_kernel(params, "W", "r", k), dP_k
-            if dQ is not None:
-                moved = self._member_kernel(params, "Delta", "u", k)
-                kernel = np.concatenate([kernel, moved], axis=1)
-                rows = np.concatenate([dP_k, dQ[k]], axis=1)
-            members.append(self._inputs(rows @ kernel.T, cache.input_shape))
-        dX = np.stack(members)
-        return dX.sum(axis=0, keepdims=True) if cache.input_shape[0] == 1 else dX
-
-    def _member_kernel(
-        self, params: Views, kernel: str, row: str, k: int
-    ) -> np.ndarray:
-        """Return W o r_k as a matrix (n, s)."""
+    def _kernel(self, params: Views, kernel: str, row: str, k: int) -> np.ndarray:
+        """Return W o r_k or Delta o u_k as a matrix (n, s)."""
         W, r = params[kernel], self._factor(params, row)
         scaled = W if r is None else W * r[k][:, None]
         return scaled.reshape(-1, self.n_outputs)
 
-    def _add_column_gradients(
-        self,
-        cache: LinearCache,
-        parts: tuple[np.ndarray, np.ndarray, np.ndarray | None],
-        grads: Views,
+    def _multiply(
+        self, params: Views, kernel: str, row: str, block: Block, *, out: np.ndarray
     ) -> None:
-        """Add the gradients of biases and of the factors of the outputs."""
-        dZ, summed, moved = parts
-        n = self.n_outputs
-        grads["b"] += summed.sum(axis=1)
-        ds, dv = self._factor(grads, "s"), self._factor(grads, "v")
+        """Write P or Q of one block, of shape (b, p, s)."""
+        matrix = self._kernel(params, kernel, row, block.member)
+        np.matmul(block.A, matrix, out=out.reshape(-1, self.n_outputs))
+
+    def _product_gradients(
+        self, params: Views, cache: LinearCache, dZ: np.ndarray, block: Block
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the gradients of one block by P and Q, each of shape (b p, s)."""
+        s, dZ = self._factor(params, "s"), dZ[block.place]
+        dP = dZ if s is None else dZ * s[block.member]
+        dP = dP.reshape(-1, self.n_outputs)
+        if cache.f is None:
+            return dP, None
+        scale = cache.f[0][block.place][:, None]
+        return dP, (dZ * scale).reshape(dP.shape)
+
+    def _add_kernel_gradients(
+        self,
+        params: Views,
+        grads: Views,
+        kernel: str,
+        row: str,
+        block: Block,
+        by_product: np.ndarray,
+    ) -> None:
+        """Add the gradients of a kernel and its row factors from one block."""
+        W, k = params[kernel], block.member
+        r, dr = self._factor(params, row), self._factor(grads, row)
+        pair = (None, None) if r is None or dr is None else (r[k], dr[k])
+        G = (block.A.T @ by_product).reshape(W.shape)
+        add_row_gradients(W, pair[0], G, dW=grads[kernel], dr_k=pair[1])
+
+    def _add_column_gradients(
+        self, cache: LinearCache, dZ: np.ndarray, block: Block, grads: Views
+    ) -> None:
+        """Add the gradients of b and s from one block."""
+        rows = dZ[block.place].reshape(-1, self.n_outputs)
+        grads["b"][block.member] += rows.sum(axis=0)
+        ds = self._factor(grads, "s")
         if ds is not None:
-            ds += np.einsum("kbps,kbps->ks", dZ, cache.P)
-        if cache.e is not None and moved is not None:
-            grads["delta"] += np.einsum("kbs,kbs->ks", summed, cache.e[..., -n:])
-            if dv is not None:
-                dv += np.einsum("kbs,kbs->ks", moved, cache.e[..., :n])
+            P = cache.P[block.place].reshape(rows.shape)
+            ds[block.member] += np.einsum("is,is->s", rows, P)
+
+    def _put_input_gradient(
+        self,
+        params: Views,
+        dP: np.ndarray,
+        dQ: np.ndarray | None,
+        block: Block,
+        dX: np.ndarray,
+    ) -> None:
+        """Put dP (W o r_k)^T + dQ (Delta o u_k)^T, by A, into the gradient by X."""
+        k = block.member
+        dA = dP @ self._kernel(params, "W", "r", k).T
+        if dQ is not None:
+            dA += dQ @ self._kernel(params, "Delta", "u", k).T
+        target = dX[k % len(dX), block.examples]
+        inputs = self._inputs(dA, target.shape)
+        if k < len(dX):
+            target[...] = inputs
+        else:
+            target += inputs

@@ -5,8 +5,8 @@ Notation
 --------
 K, b, r, s, h  members, examples, inputs, outputs, rank
 G, H           low-rank matrices, (r, h) and (s, h)
-e              embeddings [e | e'] of kernel and bias, (K, b, h + s)
-P              X (W o r_k), (K, b, s)
+f              scaled embeddings (e, delta_k o e') of kernel and bias
+P              X (W o r_k), (K, b, 1, s)
 Y              X G, (K or 1, b, h), kept as the Q of `LinearCache`
 
     W_k(lam) = W o (r_k s_k^T) + (G o e(lam)^T) H^T
@@ -19,19 +19,14 @@ Q = (G^T G) o (H^T H).
 import numpy as np
 
 from accsmbo.ensembles._layers._dense import DenseLayer, LinearCache
+from accsmbo.ensembles._layers._embedding import Pair
 from accsmbo.ensembles._layers._initializers import FactorInitializer, glorot_uniform
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 from accsmbo.ensembles._layers._penalty import (
     LayerPenalty,
-    bias_columns,
-    kernel_columns,
+    bias_penalty,
+    kernel_penalty,
     visible_factors,
-)
-from accsmbo.ensembles._layers._regularizer import (
-    embedding_gradient,
-    penalty_value,
-    strength_gradient,
-    strength_moments,
 )
 
 
@@ -72,9 +67,9 @@ class LowRankDenseLayer(DenseLayer):
         self.rank = rank
 
     @property
-    def n_embedded(self) -> int:
-        """Length of the embedding of one example: e and e'."""
-        return self.rank + self.n_outputs
+    def embedding_widths(self) -> tuple[int, int]:
+        """Lengths of e and e'."""
+        return self.rank, self.n_outputs
 
     def parameter_shapes(self) -> dict[str, ParameterShape]:
         """Return the shape of each parameter by name."""
@@ -93,7 +88,7 @@ class LowRankDenseLayer(DenseLayer):
             values[...] = glorot_uniform(rng, values.shape, *values.shape)
 
     def forward(
-        self, params: Views, X: np.ndarray, e: np.ndarray | None = None
+        self, params: Views, X: np.ndarray, f: Pair | None = None
     ) -> tuple[np.ndarray, LinearCache]:
         """Return the outputs of all members and the cache for `backward`.
 
@@ -103,8 +98,8 @@ class LowRankDenseLayer(DenseLayer):
             Parameters.
         X : ndarray of shape (K or 1, b, r)
             Inputs; a first axis of length 1 is shared by the members.
-        e : ndarray of shape (K, b, h + s)
-            Embeddings of kernel and bias.
+        f : pair of ndarray of shapes (K, b, h) and (K, b, s)
+            Scaled embeddings of kernel and bias.
 
         Returns
         -------
@@ -113,15 +108,13 @@ class LowRankDenseLayer(DenseLayer):
         cache : LinearCache
             Intermediate results.
         """
-        if e is None:
-            raise ValueError("e must be given: a low-rank layer is always tuned.")
-        h = self.rank
-        P = self._products(params, X, "W", "r")
+        if f is None:
+            raise ValueError("f must be given: a low-rank layer is always tuned.")
+        Z, cache = super().forward(params, X)
         Y = X @ params["G"]
-        Z = (Y * e[..., :h]) @ params["H"].T
-        Z += P * self._columns(params)
-        Z += params["b"][:, None] + params["delta"][:, None] * e[..., h:]
-        return Z, LinearCache(X, P, Y, e, None, X.shape)
+        Z += (Y * f[0]) @ params["H"].T
+        Z += f[1]
+        return Z, LinearCache(X, cache.P, Y, f)
 
     def backward(
         self,
@@ -131,77 +124,60 @@ class LowRankDenseLayer(DenseLayer):
         *,
         grads: Views | None = None,
         needs_input: bool = True,
-    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+    ) -> tuple[np.ndarray | None, Pair | None]:
         """Propagate a gradient back; add the parameters' gradients to `grads`.
 
         Parameters, returns and shapes are those of `DenseLayer.backward`.
         """
-        if cache.e is None or cache.Q is None:
+        if cache.f is None or cache.Q is None:
             raise ValueError("cache must come from the forward pass of this layer.")
-        h = self.rank
-        e, Y = cache.e[..., :h], cache.Q
+        e, Y = cache.f[0], cache.Q
         dYe = dZ @ params["H"]
-        dP, dY = dZ * self._columns(params), dYe * e
-        de = np.concatenate([dYe * Y, dZ * params["delta"][:, None]], axis=-1)
+        dY = dYe * e
+        base = LinearCache(cache.X, cache.P, None, None)
+        dX, _ = super().backward(params, base, dZ, grads=grads, needs_input=needs_input)
         if grads is not None:
-            self._add_kernel_gradients(params, cache, dP, grads, "W", "r")
-            ds = self._factor(grads, "s")
-            if ds is not None:
-                ds += (dZ * cache.P).sum(axis=1)
-            grads["G"] += (cache.A.swapaxes(1, 2) @ dY).sum(axis=0)
+            grads["G"] += (cache.X.swapaxes(1, 2) @ dY).sum(axis=0)
             grads["H"] += (dZ.swapaxes(1, 2) @ (Y * e)).sum(axis=0)
-            grads["b"] += dZ.sum(axis=1)
-            grads["delta"] += (dZ * cache.e[..., h:]).sum(axis=1)
-        dX = None
-        if needs_input:
-            dX = self._input_gradient(params, cache, dP, None)
+        if dX is not None:
             through = dY @ params["G"].T
             dX += through.sum(axis=0) if len(dX) == 1 else through
-        return dX, de
-
-    def _columns(self, params: Views) -> np.ndarray | float:
-        s = self._factor(params, "s")
-        return 1.0 if s is None else s[:, None]
+        return dX, (dYe * Y, dZ)
 
     def penalty(
         self,
         params: Views,
         strengths: tuple[np.ndarray, np.ndarray],
         *,
-        e: np.ndarray | None = None,
+        f: Pair | None = None,
+        df: Pair | None = None,
         grads: Views | None = None,
     ) -> LayerPenalty:
         """Return the regulariser (12); arguments as in `DenseLayer.penalty`."""
-        if e is None:
-            raise ValueError("e must be given: a low-rank layer is always tuned.")
+        if f is None:
+            raise ValueError("f must be given: a low-rank layer is always tuned.")
         nu, nu_bias = strengths
-        e_kernel, e_bias = e[..., : self.rank], e[..., self.rank :]
-        base = kernel_columns(self, params, strength_moments(nu, None), grads)
-        bias = bias_columns(params, strength_moments(nu_bias, e_bias), grads)
+        e, f_bias = f
+        df_kernel, df_bias = df or (None, None)
+        base = kernel_penalty(self, params, nu, grads=grads)
+        bias = bias_penalty(params, nu_bias, f=f_bias, df=df_bias, grads=grads)
         q, Q = self._quadratic(params)
-        slope = q[:, None] + e_kernel @ Q
-        weighted = e_kernel * (nu / nu.size)[..., None]
+        slope = q[:, None] + e @ Q
+        weights = (nu / nu.size)[..., None]
+        if df_kernel is not None:
+            df_kernel += 2.0 * slope * weights
         if grads is not None:
-            second = (weighted.swapaxes(1, 2) @ e_kernel).sum(axis=0)
+            weighted = e * weights
+            second = (weighted.swapaxes(1, 2) @ e).sum(axis=0)
             self._add_quadratic(params, weighted.sum(axis=1), second, grads)
-        moving = ((slope + q[:, None]) * e_kernel).sum(axis=-1) / nu.size
-        value = penalty_value(*base) + penalty_value(*bias) + float((moving * nu).sum())
-        by_e = np.empty_like(e)
-        by_e[..., : self.rank] = 2.0 * slope * (nu / nu.size)[..., None]
-        embedding_gradient(nu_bias, e_bias, bias[0], out=by_e[..., self.rank :])
-
-        def by_strengths() -> tuple[np.ndarray, np.ndarray]:
-            return (
-                moving + strength_gradient(nu, None, base[0]),
-                strength_gradient(nu_bias, e_bias, bias[0]),
-            )
-
-        return LayerPenalty(value, by_e, by_strengths)
+        moving = ((slope + q[:, None]) * e).sum(axis=-1) / nu.size
+        value = base[0] + bias[0] + float((moving * nu).sum())
+        return LayerPenalty(value, lambda: (moving + base[1](), bias[1]()))
 
     def _quadratic(self, params: Views) -> tuple[np.ndarray, np.ndarray]:
         """Return q_k, of shape (K, h), and Q, of shape (h, h)."""
         W, G, H = params["W"][0], params["G"], params["H"]
-        r, s, _, _ = visible_factors(self, params)
+        r, s, _ = visible_factors(self, params)
         q = np.stack(
             [
                 ((W.T @ (r_k[:, None] * G)) * (s_k[:, None] * H)).sum(axis=0)
@@ -217,7 +193,7 @@ class LowRankDenseLayer(DenseLayer):
         W, G, H = params["W"][0], params["G"], params["H"]
         grads["G"] += 2.0 * G @ (second * (H.T @ H))
         grads["H"] += 2.0 * H @ (second * (G.T @ G))
-        r, s, _, _ = visible_factors(self, params)
+        r, s, _ = visible_factors(self, params)
         regularized = self.factors is not None and self.regularize_factors
         for k, (r_k, s_k) in enumerate(zip(r, s, strict=True)):
             weight = 2.0 * first[k]

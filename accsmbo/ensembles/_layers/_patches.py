@@ -9,6 +9,7 @@ P    patches, (..., h', w', l l c), ordered like a kernel of shape (l, l, c)
 """
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 PADDINGS = ("same", "valid")
 
@@ -45,13 +46,16 @@ def extract_patches(X: np.ndarray, kernel_size: int, padding: str) -> np.ndarray
     *outer, height, width, channels = X.shape
     rows = output_size(height, kernel_size, padding)
     columns = output_size(width, kernel_size, padding)
-    taps = (kernel_size, kernel_size, channels)
-    patches = np.empty((*outer, rows, columns, *taps), X.dtype)
-    for i in range(kernel_size):
-        for j in range(kernel_size):
-            window = padded[..., i : i + rows, j : j + columns, :]
-            patches[..., i, j, :] = window
-    return patches.reshape(*outer, rows, columns, -1)
+    # A row of the kernel covers kernel_size * channels neighbours in memory.
+    runs = (kernel_size, kernel_size * channels)
+    down, right, step = padded.strides[-3:]
+    view = as_strided(
+        padded,
+        (*outer, rows, columns, *runs),
+        (*padded.strides[:-3], down, right, down, step),
+        writeable=False,
+    )
+    return view.reshape(*outer, rows, columns, -1)
 
 
 def scatter_patches(

@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The regulariser (12) of one layer: kernel and bias, with the gradients it adds.
+"""The L2 regulariser (12) of one layer in the form of appendix B.2, with gradients.
 
 Notation
 --------
-As in `_regularizer`. M1, M2, M3 are sums over the members of the factors' outer
-products, weighted with the moments, each (r, s):
+K, b, r, s  members, examples, inputs, outputs
+f           scaled embeddings of kernel or bias, (K, b, s)
+w           strengths over K b, (K, b): one weight for each member and example
+mu          moments sum_i w, sum_i w f, sum_i w f o f, each (K, 1) or (K, s)
 
-    K (12) = sum(W o W o M1) + 2 sum(W o Delta o M2) + sum(Delta o Delta o M3)
+One example costs
+
+    |W o (r_k s_k^T) + (Delta o u_k) o f^T|^2 = sum(A_k) + 2 f.B_k + (f o f).C_k
+
+with the columns A_k = s_k^2 o (r_k^2)^T (W o W), B_k = s_k o (r_k o u_k)^T (W o Delta)
+and C_k = (u_k^2)^T (Delta o Delta), so that (12) needs the weights only through three
+forms of `_bilinear`: no array has both a member axis and the shape of the weights. The
+factors v_k and delta_k are in f. Where the regulariser does not see the factors
+(appendix D.1), r, s and u are ones here and f is made without v.
 """
 
 from collections.abc import Callable
@@ -15,23 +25,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accsmbo.ensembles._layers._bilinear import BilinearForm, tap_product
+from accsmbo.ensembles._layers._embedding import Pair
 from accsmbo.ensembles._layers._parameters import Views
-from accsmbo.ensembles._layers._regularizer import (
-    Columns,
-    Moments,
-    Product,
-    add_factor_gradients,
-    embedding_gradient,
-    penalty_value,
-    strength_gradient,
-    strength_moments,
-    tap_product,
-)
 
 if TYPE_CHECKING:
     from accsmbo.ensembles._layers._dense import DenseLayer
 
-Factors = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,12 @@ class LayerPenalty:
     ----------
     value : float
         Kernel and bias part of (12) together.
-    e : ndarray of shape (K, b, 2 s) or None
-        Derivative by the embeddings.
     by_strengths : callable
         Without arguments; returns the derivatives by the strengths of kernel and bias,
         each of shape (K, b). Training needs none, so they are computed when asked for.
     """
 
     value: float
-    e: np.ndarray | None
     by_strengths: Callable[[], tuple[np.ndarray, np.ndarray]]
 
 
@@ -59,10 +57,11 @@ def layer_penalty(
     params: Views,
     strengths: tuple[np.ndarray, np.ndarray],
     *,
-    e: np.ndarray | None = None,
+    f: Pair | None = None,
+    df: Pair | None = None,
     grads: Views | None = None,
 ) -> LayerPenalty:
-    """Return the regulariser (12) of a layer and add its gradients to `grads`.
+    """Return the regulariser (12) of a layer and add its gradients.
 
     Parameters
     ----------
@@ -72,146 +71,160 @@ def layer_penalty(
         Its parameters.
     strengths : tuple of two ndarray of shape (K, b)
         L2 strengths of the kernel and of the bias, per member and example.
-    e : ndarray of shape (K, b, 2 s) or None
-        Embeddings of kernel and bias, for a tuned layer.
+    f : pair of ndarray of shape (K, b, s) or None
+        Scaled embeddings of kernel and bias, for a tuned layer.
+    df : pair of ndarray of shape (K, b, s) or None
+        Gradients by `f` that are added to.
     grads : dict of str to ndarray or None
         Gradients that are added to.
 
     Returns
     -------
     LayerPenalty
-        Value and derivatives.
+        Value and derivatives by the strengths.
     """
-    nu, nu_bias = strengths
-    s = layer.n_outputs
-    e_kernel, e_bias = (None, None) if e is None else (e[..., :s], e[..., s:])
-    kernel = kernel_columns(layer, params, strength_moments(nu, e_kernel), grads)
-    bias = bias_columns(params, strength_moments(nu_bias, e_bias), grads)
-    value = penalty_value(*kernel) + penalty_value(*bias)
-    de = None
-    if e_kernel is not None and e_bias is not None:
-        de = np.empty_like(e)
-        embedding_gradient(nu, e_kernel, kernel[0], out=de[..., :s])
-        embedding_gradient(nu_bias, e_bias, bias[0], out=de[..., s:])
-
-    def by_strengths() -> tuple[np.ndarray, np.ndarray]:
-        return (
-            strength_gradient(nu, e_kernel, kernel[0]),
-            strength_gradient(nu_bias, e_bias, bias[0]),
-        )
-
-    return LayerPenalty(value, de, by_strengths)
+    f_kernel, f_bias = f or (None, None)
+    df_kernel, df_bias = df or (None, None)
+    kernel = kernel_penalty(
+        layer, params, strengths[0], f=f_kernel, df=df_kernel, grads=grads
+    )
+    bias = bias_penalty(params, strengths[1], f=f_bias, df=df_bias, grads=grads)
+    return LayerPenalty(
+        kernel[0] + bias[0], by_strengths=lambda: (kernel[1](), bias[1]())
+    )
 
 
-def bias_columns(
-    params: Views, moments: Moments, grads: Views | None
-) -> tuple[Columns, Moments]:
-    """Return the column sums of the biases and the moments; add the gradients."""
-    b = params["b"]
-    if grads is not None:
-        grads["b"] += 2.0 * moments.nu * b
-    if moments.moving is None:
-        return Columns(b * b), moments
-    delta = params["delta"]
-    nu_e, nu_ee = moments.moving
-    if grads is not None:
-        grads["b"] += 2.0 * nu_e * delta
-        grads["delta"] += 2.0 * (nu_e * b + nu_ee * delta)
-    return Columns(b * b, (b * delta, delta * delta)), moments
+def bias_penalty(
+    params: Views,
+    nu: np.ndarray,
+    *,
+    f: np.ndarray | None = None,
+    df: np.ndarray | None = None,
+    grads: Views | None = None,
+) -> tuple[float, Callable[[], np.ndarray]]:
+    """Return sum_k,i w |b_k + f|^2 and its derivative by the strengths.
 
-
-def kernel_columns(
-    layer: "DenseLayer", params: Views, moments: Moments, grads: Views | None
-) -> tuple[Columns, Moments]:
-    """Return the column sums of the kernel and the moments; add the gradients.
-
-    Parameters
-    ----------
-    layer : DenseLayer
-        The layer.
-    params : dict of str to ndarray
-        Its parameters.
-    moments : Moments
-        Averages over the examples.
-    grads : dict of str to ndarray or None
-        Gradients that are added to.
-
-    Returns
-    -------
-    columns : Columns
-        Column sums.
-    moments : Moments
-        As given.
+    Parameters and shapes are those of `layer_penalty`, for the biases alone.
     """
-    factors = visible_factors(layer, params)
-    gradients = None
-    if grads is not None and layer.factors is not None and layer.regularize_factors:
-        gradients = visible_factors(layer, grads)
-    products = _products(params, factors, tuned=moments.moving is not None)
-    if grads is not None:
-        _add_kernel_gradients(params, moments, factors, grads)
-    if gradients is not None:
-        _add_all_factor_gradients(products, moments, factors, gradients)
-    _, s, _, v = factors
-    A = products[0].sums * (s * s)
-    if moments.moving is None:
-        return Columns(A), moments
-    B, C = products[1].sums * (s * v), products[2].sums * (v * v)
-    return Columns(A, (B, C)), moments
+    b, w = params["b"], nu / nu.size
+    value = 0.0
+    for k, b_k in enumerate(b):
+        bias = b_k[None] if f is None else f[k] + b_k
+        weights = w[k].sum(keepdims=True) if f is None else w[k]
+        slope = bias * (2.0 * weights[:, None])
+        value += 0.5 * float(np.vdot(slope, bias))
+        if df is not None:
+            df[k] += slope
+        if grads is not None:
+            grads["b"][k] += slope.sum(axis=0)
+
+    def by_strengths() -> np.ndarray:
+        bias = b[:, None] if f is None else b[:, None] + f
+        return np.broadcast_to((bias**2).sum(axis=-1), nu.shape) / nu.size
+
+    return value, by_strengths
 
 
-def _products(params: Views, factors: Factors, *, tuned: bool) -> list[Product]:
-    W = params["W"]
-    r, _, u, _ = factors
-    products = [_product(W, W, r * r)]
-    if tuned:
+def kernel_penalty(
+    layer: "DenseLayer",
+    params: Views,
+    nu: np.ndarray,
+    *,
+    f: np.ndarray | None = None,
+    df: np.ndarray | None = None,
+    grads: Views | None = None,
+) -> tuple[float, Callable[[], np.ndarray]]:
+    """Return sum_k,i w |W_k(lam)|^2 and its derivative by the strengths.
+
+    Parameters and shapes are those of `layer_penalty`, for the kernel alone.
+    """
+    w = nu / nu.size
+    W, (r, s, u) = params["W"], visible_factors(layer, params)
+    total = w.sum(axis=1, keepdims=True)
+    forms, weights = [BilinearForm(tap_product(W, W), r * r)], [total * s * s]
+    first = columns = None
+    if f is not None:
         Delta = params["Delta"]
-        products.append(_product(W, Delta, r * u))
-        products.append(_product(Delta, Delta, u * u))
-    return products
+        forms.append(BilinearForm(tap_product(W, Delta), r * u))
+        forms.append(BilinearForm(tap_product(Delta, Delta), u * u))
+        columns = forms[1].by_columns * s, forms[2].by_columns
+        first, second = _moments(w, f, columns, df)
+        weights += [2.0 * first * s, second]
+    if grads is not None:
+        _add_kernel_gradients(params, forms, weights, grads)
+        if layer.factors is not None and layer.regularize_factors:
+            _add_factor_gradients(params, forms, weights, (total, first), grads)
+
+    def by_strengths() -> np.ndarray:
+        A = forms[0].by_columns * (s * s)
+        norms = np.broadcast_to(A.sum(axis=1, keepdims=True), nu.shape)
+        if f is not None and columns is not None:
+            B, C = (column[:, None] for column in columns)
+            norms = norms + (f * (2.0 * B + f * C)).sum(axis=-1)
+        return norms / nu.size
+
+    pairs = zip(forms, weights, strict=True)
+    return sum(form.value(S) for form, S in pairs), by_strengths
 
 
-def _product(left: np.ndarray, right: np.ndarray, rows: np.ndarray) -> Product:
-    values = tap_product(left, right)
-    return Product(values, rows @ values)
+def visible_factors(layer: "DenseLayer", params: Views) -> Factors:
+    """Return r, s, u as the regulariser sees them: ones where it sees none."""
+    if layer.factors is None or not layer.regularize_factors:
+        rows = np.ones((layer.n_members, layer.n_inputs), params["W"].dtype)
+        columns = np.ones((layer.n_members, layer.n_outputs), params["W"].dtype)
+        return rows, columns, rows
+    r = params["r"]
+    return r, params["s"], params.get("u", r)
+
+
+def _moments(
+    w: np.ndarray,
+    f: np.ndarray,
+    columns: tuple[np.ndarray, np.ndarray],
+    df: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return sum_i w f and sum_i w f o f; add the slopes 2 w (B_k + C_k o f) to df."""
+    first, second = np.empty_like(columns[0]), np.empty_like(columns[1])
+    # Member by member, so that all passes find f in the cache.
+    for k, (B_k, C_k) in enumerate(zip(*columns, strict=True)):
+        np.matmul(w[k], f[k], out=first[k])
+        np.matmul(w[k], f[k] * f[k], out=second[k])
+        if df is not None:
+            slope = f[k] * C_k
+            slope += B_k
+            slope *= 2.0 * w[k][:, None]
+            df[k] += slope
+    return first, second
 
 
 def _add_kernel_gradients(
-    params: Views, moments: Moments, factors: Factors, grads: Views
+    params: Views, forms: list[BilinearForm], weights: list[np.ndarray], grads: Views
 ) -> None:
-    W = params["W"]
-    r, s, u, v = factors
-    M1 = (r * r).T @ (2.0 * moments.nu * s * s)
-    grads["W"] += W * M1
-    if moments.moving is not None:
-        nu_e, nu_ee = moments.moving
-        Delta = params["Delta"]
-        M2 = (r * u).T @ (2.0 * nu_e * s * v)
-        M3 = (u * u).T @ (2.0 * nu_ee * v * v)
-        grads["W"] += Delta * M2
-        grads["Delta"] += W * M2
-        grads["Delta"] += Delta * M3
+    W, dW = params["W"], grads["W"]
+    dW += W * forms[0].by_matrix(2.0 * weights[0])
+    if len(forms) > 1:
+        Delta, dDelta = params["Delta"], grads["Delta"]
+        mixed = forms[1].by_matrix(weights[1])
+        dW += Delta * mixed
+        dDelta += W * mixed
+        dDelta += Delta * forms[2].by_matrix(2.0 * weights[2])
 
 
-def _add_all_factor_gradients(
-    products: list[Product], moments: Moments, factors: Factors, gradients: Factors
+def _add_factor_gradients(
+    params: Views,
+    forms: list[BilinearForm],
+    weights: list[np.ndarray],
+    moments: tuple[np.ndarray, np.ndarray | None],
+    grads: Views,
 ) -> None:
-    r, s, u, v = factors
-    dr, ds, du, dv = gradients
-    base = (r, s, r, s), (dr, ds, dr, ds)
-    add_factor_gradients(products[0], moments.nu, *base)
-    if moments.moving is not None:
-        nu_e, nu_ee = moments.moving
-        add_factor_gradients(products[1], 2.0 * nu_e, factors, gradients)
-        delta = (u, v, u, v), (du, dv, du, dv)
-        add_factor_gradients(products[2], nu_ee, *delta)
-
-
-def visible_factors(layer: "DenseLayer", values: Views) -> Factors:
-    """Return r, s, u, v as the regulariser sees them: ones where it sees none."""
-    if layer.factors is None or not layer.regularize_factors:
-        rows = np.ones((layer.n_members, layer.n_inputs), values["W"].dtype)
-        columns = np.ones((layer.n_members, layer.n_outputs), values["W"].dtype)
-        return rows, columns, rows, columns
-    r, s = values["r"], values["s"]
-    return r, s, values.get("u", r), values.get("v", s)
+    """Add the gradients of r, s and u; u is r where they are tied."""
+    r, s = params["r"], params["s"]
+    total, first = moments
+    grads["r"] += 2.0 * r * forms[0].by_rows(weights[0])
+    grads["s"] += 2.0 * total * s * forms[0].by_columns
+    if first is not None:
+        u, du = params.get("u", r), grads.get("u", grads["r"])
+        mixed = forms[1].by_rows(weights[1])
+        grads["r"] += u * mixed
+        grads["s"] += 2.0 * first * forms[1].by_columns
+        du += r * mixed + 2.0 * u * forms[2].by_rows(weights[2])

@@ -22,7 +22,7 @@ from accsmbo.ensembles._layers._activations import (
 )
 from accsmbo.ensembles._layers._dense import DenseLayer
 from accsmbo.ensembles._layers._dropout import dropout, dropout_backward
-from accsmbo.ensembles._layers._embedding import Embedding
+from accsmbo.ensembles._layers._embedding import Embedding, Pair
 from accsmbo.ensembles._layers._parameters import ParameterShape, Views
 
 
@@ -137,11 +137,12 @@ class LinearStage:
         self, params: Views, X: np.ndarray, signals: Signals
     ) -> tuple[np.ndarray, Any]:
         """Return the outputs and the caches of layer and embedding."""
-        e = embedded_cache = None
+        T = f = None
         if self.embedding is not None and signals.z is not None:
-            e, embedded_cache = self.embedding.forward(params, signals.z)
-        Z, cache = self.layer.forward(params, X, e)
-        return Z, (cache, e, embedded_cache)
+            T = self.embedding.features(params, signals.z)
+            f = self.embedding.scaled(params, T, self.layer.scales(params))
+        Z, cache = self.layer.forward(params, X, f)
+        return Z, (cache, T)
 
     def backward(
         self,
@@ -152,28 +153,72 @@ class LinearStage:
         step: BackwardStep,
     ) -> np.ndarray | None:
         """Propagate back through layer, regulariser and embedding."""
-        layer_cache, e, embedded_cache = cache
-        grads = step.grads
-        dX, de = self.layer.backward(
-            params, layer_cache, dY, grads=grads, needs_input=step.needs_input
+        (layer_cache, T), z = cache, signals.z
+        dX, df = self.layer.backward(
+            params, layer_cache, dY, grads=step.grads, needs_input=step.needs_input
         )
+        if self.embedding is None or df is None or z is None:
+            self._add_penalty(params, signals, step)
+            return dX
+        if self.layer.regularize_factors:
+            self._add_penalty(params, signals, step, f=layer_cache.f, df=df)
+        dT = self._scaled_backward(self.embedding, params, T, df, step)
+        if not self.layer.regularize_factors:
+            # The regulariser sees the embedding with other scales than the layer.
+            d = self.layer.scales(params, by_regularizer=True)
+            f = self.embedding.scaled(params, T, d)
+            df = np.zeros_like(f[0]), np.zeros_like(f[1])
+            self._add_penalty(params, signals, step, f=f, df=df)
+            dT += self._scaled_backward(
+                self.embedding, params, T, df, step, by_regularizer=True
+            )
+        dz = self.embedding.features_backward(
+            params,
+            z,
+            T,
+            dT,
+            grads=step.grads,
+            needs_input=step.totals.z is not None,
+        )
+        if dz is not None:
+            step.totals.z += dz
+        return dX
+
+    def _add_penalty(
+        self,
+        params: Views,
+        signals: Signals,
+        step: BackwardStep,
+        *,
+        f: Pair | None = None,
+        df: Pair | None = None,
+    ) -> None:
+        """Add the regulariser and its gradients, if there is one."""
         if signals.strengths is not None:
             strengths = signals.strengths[self.index]
-            penalty = self.layer.penalty(params, strengths, e=e, grads=grads)
-            step.totals.penalty += penalty.value
-            if de is not None:
-                de += penalty.e
-        if self.embedding is not None and de is not None:
-            dz = self.embedding.backward(
-                params,
-                embedded_cache,
-                de,
-                grads=grads,
-                needs_input=step.totals.z is not None,
+            penalty = self.layer.penalty(
+                params, strengths, f=f, df=df, grads=step.grads
             )
-            if dz is not None:
-                step.totals.z += dz
-        return dX
+            step.totals.penalty += penalty.value
+
+    def _scaled_backward(
+        self,
+        embedding: Embedding,
+        params: Views,
+        T: np.ndarray,
+        df: Pair,
+        step: BackwardStep,
+        *,
+        by_regularizer: bool = False,
+    ) -> np.ndarray:
+        """Return the gradient by the features; add those of C and of the scales."""
+        d = self.layer.scales(params, by_regularizer=by_regularizer)
+        dT, dd = embedding.scaled_backward(params, T, d, df, grads=step.grads)
+        if step.grads is not None:
+            self.layer.add_scale_gradients(
+                step.grads, dd, by_regularizer=by_regularizer
+            )
+        return dT
 
 
 class _Parameterless:

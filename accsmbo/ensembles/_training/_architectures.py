@@ -87,7 +87,7 @@ class LayerOptions:
         if not self.n_hyperparameters:
             return LinearStage(layer, None, index)
         embedding = Embedding(
-            self.n_hyperparameters, layer.n_embedded, units=self.embedding_units
+            self.n_hyperparameters, layer.embedding_widths, units=self.embedding_units
         )
         return LinearStage(layer, embedding, index)
 
@@ -147,7 +147,8 @@ def lenet(
     stages: list[Stage] = []
     for i, n_outputs in enumerate(LENET_CHANNELS):
         convolution = options.convolution(channels, n_outputs, i)
-        stages += [convolution, ReLUStage(), MaxPoolStage()]
+        # Pooling first gives the same outputs and a quarter of the work to ReLU.
+        stages += [convolution, MaxPoolStage(), ReLUStage()]
         height, width, channels = height // 2, width // 2, n_outputs
     flat = height * width * channels
     stages += [FlattenStage(), options.dense(flat, LENET_UNITS, 2), ReLUStage()]
