@@ -52,9 +52,14 @@ def resolve(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
         return content
     objects = env.get_domain("py").objects
     first = second_names().get(target, "")
-    found = [name for name in objects if name == first or ends_with(name, target)]
+    found = [
+        name
+        for name, entry in objects.items()
+        if not entry.aliased and (name == first or ends_with(name, target))
+    ]
     if len(found) != 1:
-        return None
+        # In a table of the reference, "a method of this class" has no class around it.
+        return content if node.get("reftype") == "meth" else None
     entry = objects[found[0]]
     docname = node.get("refdoc", env.docname)
     return make_refnode(
