@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -18,8 +18,9 @@ from accsmbo.exceptions import (
 )
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._open_trial import OpenTrial
+from accsmbo.execution._proposer import NEWEST
 from accsmbo.execution._race import Race
-from accsmbo.execution._scheduler import NEWEST, Scheduler
+from accsmbo.execution._scheduler import Scheduler
 from accsmbo.execution._stop_reason import StopReason
 from accsmbo.execution._work import Fold, Raised
 from accsmbo.execution._workers import (
@@ -81,7 +82,7 @@ class Loop:
         self.left_over = deque(optimizer.pending)
         self.n_started = len(optimizer.history)
         self.mean_seconds = 0.0
-        self.controller = ThreadpoolController() if optimizer.adaptive else None
+        self.controller = ThreadpoolController()
 
     def run(self) -> StopReason:
         """Run, and say why it ended."""
@@ -95,8 +96,7 @@ class Loop:
                 self._fill()
                 if not self.running:
                     break
-                self._prepare()
-                for event in self.workers.wait(self._patience()):
+                for event in self.workers.wait(self._patience(self._prepare())):
                     self._handle(event)
                 self._end_overdue()
         except KeyboardInterrupt:
@@ -105,6 +105,8 @@ class Loop:
         except ExecutorBroken as error:
             self._say(f"{error} Give an executor whose workers stay alive, or n_jobs.")
             self.stop = StopReason.EXECUTOR
+        finally:
+            self.scheduler.rest()
         if self.stop is None and (self.open or self._may_start):
             self.stop = StopReason.TIMEOUT
         by_itself = StopReason.EXHAUSTED if self.exhausted else StopReason.BUDGET
@@ -187,8 +189,7 @@ class Loop:
         if self.left_over:
             return self.left_over.popleft()
         try:
-            with self._one_thread():
-                trial = self.scheduler.next(slot)
+            trial = self.scheduler.next(slot)
         except NothingReady:
             return None
         except SpaceExhausted:
@@ -199,31 +200,23 @@ class Loop:
             self._write(lambda: journal.asked(trial))
         return trial
 
-    def _prepare(self) -> None:
-        """Use the time in which all workers are busy."""
+    def _prepare(self) -> float:
+        """Use the time in which all workers are busy; return when to come back."""
         if len(self.running) == self.workers.n_slots and not self.left_over:
             n_left = 0 if self.exhausted else self.n_trials - self.n_started
-            nothing = contextlib.suppress(NothingReady, SpaceExhausted)
-            with nothing, self._one_thread():
-                self.scheduler.idle(n_left)
-
-    @contextlib.contextmanager
-    def _one_thread(self) -> Iterator[None]:
-        """Hold the optimizer's linear algebra to one core: the others evaluate."""
-        if self.controller is None:
-            yield
-            return
-        with self.controller.limit(limits=1):
-            yield
+            with contextlib.suppress(NothingReady, SpaceExhausted):
+                return self.scheduler.idle(n_left)
+        return math.inf
 
     # Taking results
 
-    def _patience(self) -> float | None:
+    def _patience(self, longest: float) -> float | None:
         """Return the seconds until a limit is reached, None where there is none."""
         left = [self.trial_timeout - t.seconds() for t in self.open.values()]
+        left.append(longest)
         if not self._late or self.workers.can_end:
             left.append(self.deadline - time.monotonic())
-        shortest = min(left, default=math.inf)
+        shortest = min(left)
         return None if math.isinf(shortest) else max(shortest, 0.0)
 
     def _handle(self, event: Event) -> None:
@@ -298,8 +291,7 @@ class Loop:
         if self.journal is not None:
             journal = self.journal
             self._write(lambda: journal.told(trial, evaluation))
-        with self._one_thread():
-            self.optimizer.tell(trial, evaluation)
+        self.optimizer.tell(trial, evaluation)
         self.race.told(trial, evaluation)
         self._learn_pace(evaluation)
         self.scheduler.told(self.mean_seconds / self.workers.n_slots)
@@ -308,7 +300,11 @@ class Loop:
         self._ask_conditions()
 
     def _ask_conditions(self) -> None:
-        with self._one_thread():
+        if not self.conditions:
+            return
+        self.scheduler.rest()
+        # The other cores evaluate.
+        with self.controller.limit(limits=1):
             if any(c.should_stop(self.optimizer) for c in self.conditions):
                 self.stop = self.stop or StopReason.CONDITION
 

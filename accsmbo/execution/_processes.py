@@ -102,6 +102,7 @@ class ProcessWorkers:
         self._processes: dict[int, WorkerHandle] = {}
         self._running: dict[int, bool] = {}
         self._failed_starts = 0
+        self._asked = time.monotonic()
         try:
             self._stored = Stored.save(work)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -136,12 +137,19 @@ class ProcessWorkers:
             if end is not None:
                 left = min(left, max(end - time.monotonic(), 0.0))
             connections = [self._processes[slot].connection for slot in self._running]
-            silent = not wait_for_any(connections, left)
+            silent = not wait_for_any(connections, left) and self._may_ask()
             for slot in list(self._running):
                 self._collect(slot, events, silent=silent)
             if end is not None and time.monotonic() >= end:
                 break
         return events
+
+    def _may_ask(self) -> bool:
+        """Whether to ask now and then how processes are that say nothing."""
+        late = time.monotonic() - self._asked >= POLL_SECONDS
+        if late:
+            self._asked = time.monotonic()
+        return late
 
     def _collect(self, slot: int, events: list[Event], *, silent: bool) -> None:
         process = self._processes[slot]

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Schedulers: which trial a free worker gets, and when the optimizer is asked."""
 
-import time
+import math
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from accsmbo.execution._proposer import Proposer
 from accsmbo.history import Trial
 from accsmbo.optimizers import Optimizer
+from accsmbo.optimizers._observations import Proposal
 
-__all__ = ["OneStack", "Scheduler"]
+__all__ = ["OneStack", "Scheduler", "StartedPoints"]
 
-# Share of a worker's time that it may wait for an optimizer to use the newest result;
-# beyond, it gets what was proposed before.
-MAX_IDLE_SHARE = 0.1
-# Weight of the newest duration in running means.
-NEWEST = 0.3
+FloatArray = NDArray[np.float64]
+
+# Largest coordinate distance at which two points count as the same work.
+NEAR = 0.01
 
 
 class Scheduler(Protocol):
@@ -28,31 +32,55 @@ class Scheduler(Protocol):
     def told(self, interval: float) -> None:
         """Note a result; ``interval``: expected seconds until the next one."""
 
-    def idle(self, n_left: int) -> None:
-        """Prepare while all workers are busy; ``n_left``: trials still to start."""
+    def idle(self, n_left: int) -> float:
+        """Prepare while all workers are busy; ``n_left``: trials still to start.
+
+        Returns the seconds after which to be called again if no result comes before.
+        """
+
+    def rest(self) -> None:
+        """Wait for what runs beside the loop: nothing else uses the optimizer then."""
 
 
-class Stopwatch:
-    """Running mean of how long something takes."""
+class StartedPoints:
+    """The points of the trials started so far.
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._start = 0.0
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Knows which points were asked.
+    """
 
-    def __enter__(self) -> None:
-        self._start = time.monotonic()
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._points: list[tuple[int, FloatArray]] = []
 
-    def __exit__(self, *_: object) -> None:
-        elapsed = time.monotonic() - self._start
-        old = self.seconds or elapsed
-        self.seconds = (1 - NEWEST) * old + NEWEST * elapsed
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def add(self, trial: Trial) -> Trial:
+        """Note a trial and return it."""
+        self._points.append((trial.subspace, trial.unit))
+        return trial
+
+    def cover(self, proposal: Proposal, since: int) -> bool:
+        """Tell whether work near a proposal was started after ``since`` trials."""
+        if self._optimizer.knows(proposal):
+            return True
+        levels = self._optimizer.space_.subspaces[proposal.subspace].levels
+        if (levels > 0).any():
+            return False
+        return any(
+            index == proposal.subspace and np.abs(u - proposal.unit).max() < NEAR
+            for index, u in self._points[since:]
+        )
 
 
 class OneStack:
     """Plain asynchronous SMBO (Algorithm 2): one proposal for each free worker.
 
-    With several workers and an optimizer that is slow against the evaluations, one
-    trial is asked ahead while they run.
+    With several workers and an optimizer that is slow against the trials, proposals are
+    made in a thread beside the loop, and a free worker gets the newest one at once.
 
     References
     ----------
@@ -64,26 +92,68 @@ class OneStack:
         """Take an optimizer."""
         self._optimizer = optimizer
         self._n_slots = n_slots
-        self._looks_ahead = n_slots > 1 and not steady
-        self._ahead: Trial | None = None
-        self._watch = Stopwatch()
-        self._interval = 0.0
+        self._proposer = Proposer(optimizer, n_slots, steady=steady)
+        self._started = StartedPoints(optimizer)
+        # The newest proposals, the first choice last.
+        self._stack: list[Proposal] = []
+        self._n_before = 0
+        self._dirty = False
 
     def next(self, slot: int) -> Trial:
-        """Return the trial asked ahead, or ask."""
-        trial, self._ahead = self._ahead, None
-        return self._ask() if trial is None else trial
-
-    def _ask(self) -> Trial:
-        with self._watch:
-            return self._optimizer.ask()
+        """Return the newest proposal, or ask."""
+        if self._optimizer.in_design or not self._proposer.runs_beside:
+            self._stack.clear()
+            return self._ask()
+        self._collect()
+        proposal = self._pop()
+        if proposal is None:
+            if not self._proposer.is_busy:
+                self._start()
+            self._collect(wait=True)
+            proposal = self._pop()
+        if proposal is None:
+            return self._ask()
+        return self._started.add(self._optimizer.accept(proposal))
 
     def told(self, interval: float) -> None:
         """Note a result."""
-        self._interval = interval
+        self._proposer.interval = interval
+        self._dirty = True
 
-    def idle(self, n_left: int) -> None:
-        """Ask ahead where asking takes long against a trial."""
-        slow = self._watch.seconds > MAX_IDLE_SHARE * self._interval * self._n_slots
-        if self._looks_ahead and slow and n_left > 0 and self._ahead is None:
-            self._ahead = self._ask()
+    def idle(self, n_left: int) -> float:
+        """Use the newest result beside the loop where that takes long."""
+        if n_left <= 0 or self._optimizer.in_design or not self._proposer.runs_beside:
+            return math.inf
+        self._collect()
+        if self._proposer.is_busy:
+            return self._proposer.seconds if self._dirty else math.inf
+        if self._dirty or not self._stack:
+            self._start()
+        return math.inf
+
+    def rest(self) -> None:
+        """Wait for the thread beside the loop."""
+        self._proposer.rest()
+
+    def _ask(self) -> Trial:
+        return self._started.add(self._proposer.ask())
+
+    def _start(self) -> None:
+        # The first is for the next free worker, the others for those that become free
+        # while the next proposals are made.
+        more = round(2.0 * self._proposer.seconds / self._proposer.interval)
+        self._n_before = len(self._started)
+        self._dirty = False
+        self._proposer.start(1 + min(more, self._n_slots - 1))
+
+    def _collect(self, *, wait: bool = False) -> None:
+        proposals = self._proposer.take(wait=wait)
+        if proposals is not None:
+            self._stack = proposals[::-1]
+
+    def _pop(self) -> Proposal | None:
+        while self._stack:
+            proposal = self._stack.pop()
+            if not self._started.cover(proposal, self._n_before):
+                return proposal
+        return None

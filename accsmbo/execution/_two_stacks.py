@@ -10,7 +10,6 @@ w_t             weight of the density, rate exp(-t / T), t = model-based trials 
 """
 
 import math
-import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from accsmbo._validation import check_integer
-from accsmbo.execution._scheduler import MAX_IDLE_SHARE, Stopwatch
+from accsmbo.execution._proposer import Proposer
+from accsmbo.execution._scheduler import StartedPoints
 from accsmbo.history import Trial
 from accsmbo.optimizers import Optimizer
 from accsmbo.optimizers._observations import Proposal
@@ -39,8 +39,6 @@ MIN_WORKERS = 3
 MAX_ENTRIES = 50
 # Updates after which an entry is stale.
 MAX_AGE = 3
-# Largest coordinate distance at which two points count as the same work.
-NEAR = 0.01
 
 
 def value(density: FloatArray | None, weight: float, n: int) -> FloatArray:
@@ -72,7 +70,7 @@ def value(density: FloatArray | None, weight: float, n: int) -> FloatArray:
 class _Entry:
     proposal: Proposal
     update: int
-    n_started: int
+    n_before: int
 
 
 class TwoStacks(BaseEstimator):
@@ -154,12 +152,10 @@ class TwoStacks(BaseEstimator):
         self._n_slow = max(1, round(SLOW_WORKERS * n_slots)) if enough else 0
         self._fast: deque[_Entry] = deque(maxlen=MAX_ENTRIES)
         self._slow: deque[_Entry] = deque(maxlen=MAX_ENTRIES)
-        self._started: list[tuple[int, FloatArray]] = []
-        self._n_updates = self._n_modelled = 0
+        self._proposer = Proposer(optimizer, n_slots, steady=steady)
+        self._started = StartedPoints(optimizer)
+        self._n_updates = self._n_modelled = self._n_before = 0
         self._dirty = False
-        self._updated = -math.inf
-        self._watch = Stopwatch()
-        self._interval = 0.0
 
     def serves_slow_stack(self, slot: int) -> bool:
         """Tell whether a worker belongs to the slow stack.
@@ -195,22 +191,23 @@ class TwoStacks(BaseEstimator):
             If no point is left.
         """
         # One worker has no use for candidates that are not the newest.
-        if self._n_slots == 1 or self._optimizer.in_design:
-            return self._remember(self._optimizer.ask())
+        if not self._proposer.may_propose or self._optimizer.in_design:
+            return self._started.add(self._proposer.ask())
         place = self._optimizer.n_asked if self._steady else slot
         own, other = self._fast, self._slow
         if self.serves_slow_stack(place):
             own, other = other, own
-        if self._dirty and self._is_quick():
+        self._collect()
+        if self._dirty and not self._proposer.runs_beside:
             self._update()
         entry = self._pop(own) or self._pop(other)
         if entry is None:
             self._update()
             entry = self._pop(own) or self._pop(other)
         if entry is None:
-            return self._remember(self._optimizer.ask())
+            return self._started.add(self._proposer.ask())
         self._n_modelled += 1
-        return self._remember(self._optimizer.accept(entry.proposal))
+        return self._started.add(self._optimizer.accept(entry.proposal))
 
     def told(self, interval: float) -> None:
         """Note a result.
@@ -220,47 +217,57 @@ class TwoStacks(BaseEstimator):
         interval : float
             Seconds expected until the next one.
         """
-        self._interval = interval
+        self._proposer.interval = interval
         self._dirty = True
 
-    def idle(self, n_left: int) -> None:
-        """Propose candidates while all workers are busy.
+    def idle(self, n_left: int) -> float:
+        """Propose candidates beside the loop where that takes long.
 
         Parameters
         ----------
         n_left : int
             Trials that are still to start.
+
+        Returns
+        -------
+        float
+            Seconds after which to be called again if no result comes before.
         """
-        if self._steady or self._n_slots == 1 or n_left == 0 or not self._dirty:
-            return
-        if not self._optimizer.in_design and self._may_update():
-            self._update()
+        if n_left <= 0 or self._optimizer.in_design or not self._proposer.runs_beside:
+            return math.inf
+        self._collect()
+        if self._dirty and self._proposer.is_busy:
+            return self._proposer.seconds
+        if self._dirty:
+            self._start()
+        return math.inf
 
-    def _may_update(self) -> bool:
-        """Tell whether an update now keeps the workers busy.
+    def rest(self) -> None:
+        """Wait for what runs beside the loop: nothing else uses the optimizer then."""
+        self._proposer.rest()
 
-        A result that comes during an update of S seconds waits S / 2 on average. Of
-        trials that take T seconds that is a share of MAX_IDLE_SHARE where updates take
-        no more than the share 2 MAX_IDLE_SHARE T / S of the time.
-        """
-        S, T = self._watch.seconds, self._interval * self._n_slots
-        share = 2.0 * MAX_IDLE_SHARE * T / S if S > 0.0 else 1.0
-        since = time.monotonic() - self._updated
-        return share >= 1.0 or since >= S * (1.0 / max(share, 1e-9) - 1.0)
+    def _start(self) -> None:
+        self._n_before = len(self._started)
+        self._dirty = False
+        self._proposer.start(self.n_candidates)
 
-    def _is_quick(self) -> bool:
-        T = self._interval * self._n_slots
-        return self._steady or self._watch.seconds <= MAX_IDLE_SHARE * T
-
-    def _remember(self, trial: Trial) -> Trial:
-        self._started.append((trial.subspace, trial.unit))
-        return trial
+    def _collect(self, *, wait: bool = False) -> None:
+        proposals = self._proposer.take(wait=wait)
+        if proposals is not None:
+            self._push(proposals)
 
     def _update(self) -> None:
-        with self._watch:
-            proposals = self._optimizer.propose(self.n_candidates)
+        """Propose from all that is known, or wait for what is under way."""
+        if self._proposer.runs_beside:
+            if not self._proposer.is_busy:
+                self._start()
+            self._collect(wait=True)
+            return
+        self._n_before = len(self._started)
         self._dirty = False
-        self._updated = time.monotonic()
+        self._push(self._proposer.propose(self.n_candidates))
+
+    def _push(self, proposals: Sequence[Proposal]) -> None:
         self._n_updates += 1
         weight = self._rate * math.exp(-self._n_modelled / self.time_constant)
         values = value(self._densities(proposals), weight, len(proposals))
@@ -269,7 +276,7 @@ class TwoStacks(BaseEstimator):
         n_slow = max(1, round(SLOW_CANDIDATES * len(order))) if self._n_slow else 0
         for place, i in enumerate(order):
             stack = self._slow if place < n_slow else self._fast
-            stack.append(_Entry(proposals[i], self._n_updates, len(self._started)))
+            stack.append(_Entry(proposals[i], self._n_updates, self._n_before))
 
     def _densities(self, proposals: Sequence[Proposal]) -> FloatArray | None:
         if self._in_use is None or not proposals:
@@ -288,20 +295,6 @@ class TwoStacks(BaseEstimator):
             entry = stack.pop()
             if self._n_updates - entry.update >= MAX_AGE:
                 stack.clear()
-            elif not self._is_taken(entry):
+            elif not self._started.cover(entry.proposal, entry.n_before):
                 return entry
         return None
-
-    def _is_taken(self, entry: _Entry) -> bool:
-        """Tell whether work near the entry was started after it was proposed."""
-        proposal = entry.proposal
-        if self._optimizer.knows(proposal):
-            return True
-        later = self._started[entry.n_started :]
-        levels = self._optimizer.space_.subspaces[proposal.subspace].levels
-        if (levels > 0).any():
-            return False
-        return any(
-            index == proposal.subspace and np.abs(u - proposal.unit).max() < NEAR
-            for index, u in later
-        )

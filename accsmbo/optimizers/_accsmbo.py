@@ -288,7 +288,7 @@ class AccSMBO(SMBO):
         subspace = observations.subspace
         index = self._index_of(subspace)
         # By trials asked: proposals that no worker takes do not make the density fade.
-        n_asked = len(self._seen[index])
+        n_asked = observations.n_started
         first = self._first_modelled.setdefault(subspace, n_asked)
         return MetaAcquisition(
             acquisition,

@@ -2,7 +2,7 @@
 """Optimizer: ask and tell, pending trials, shares of the subspaces, no point twice."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,12 @@ from accsmbo.history import Evaluation, History, Trial
 from accsmbo.optimizers._observations import (
     Observations,
     Proposal,
+    Request,
     as_evaluation,
     check_gradient_names,
     observe,
 )
-from accsmbo.space import Space, Subspace
+from accsmbo.space import Space
 
 __all__ = ["Observations", "Optimizer"]
 
@@ -33,8 +34,10 @@ N_REDRAWS = 100
 class Optimizer(BaseEstimator):
     """Base of all optimizers.
 
-    A subclass implements :meth:`_propose` for one subspace. Alternatives of a space get
-    equal shares of the trials. No point is asked twice while others are left.
+    A subclass implements :meth:`_propose` for one subspace. With several workers it may
+    run in a thread beside :meth:`accept` and :meth:`tell`: it learns from its argument
+    alone. Alternatives of a space get equal shares of the trials. No point is asked
+    twice while others are left.
 
     Parameters
     ----------
@@ -139,21 +142,56 @@ class Optimizer(BaseEstimator):
         list of Proposal
             The first choice first, none asked before; fewer where fewer are left.
         """
+        proposals = self.answer(self.request(n))
+        return [p for p in proposals if not self.knows(p)]
+
+    def request(self, n: int) -> Request:
+        """Return a copy of what is known now, for :meth:`answer`.
+
+        Parameters
+        ----------
+        n : int
+            How many proposals to ask for; subspaces get equal shares, those that are
+            still in their first design only where no other is open.
+
+        Returns
+        -------
+        Request
+            Asking and telling go on without changing it.
+        """
         self._start()
         rng = self._rng(len(self.history_), n)
         shares = [0] * len(self.space_.subspaces)
+        begun = [i for i in self._order if self._n_free(i) and not self._in_design(i)]
         for _ in range(n):
-            open_ = [i for i in self._order if self._n_free(i) > shares[i]]
+            open_ = [i for i in begun or self._order if self._n_free(i) > shares[i]]
             if open_:
                 least = min(open_, key=lambda i: len(self._seen[i]) + shares[i])
                 shares[least] += 1
-        proposals = [
-            Proposal(np.asarray(u, dtype=float), index)
-            for index, share in enumerate(shares)
-            if share
-            for u in self._propose_several(self.observations(index), rng, share)
+        known = [(i, k, self.observations(i)) for i, k in enumerate(shares) if k]
+        return Request(known, rng)
+
+    def answer(self, request: Request) -> list[Proposal]:
+        """Return the proposals that were requested.
+
+        It uses the models: it may run in another thread while trials are accepted and
+        told, but neither beside :meth:`ask` nor beside another call.
+
+        Parameters
+        ----------
+        request : Request
+            What :meth:`request` returned.
+
+        Returns
+        -------
+        list of Proposal
+            The first choice first; some may be known.
+        """
+        return [
+            Proposal(np.asarray(u, dtype=float), i)
+            for i, n, observations in request.known
+            for u in self._propose_several(observations, request.rng, n)
         ]
-        return [p for p in proposals if not self.knows(p)]
 
     def accept(self, proposal: Proposal) -> Trial:
         """Make a proposal the next trial; it is pending until it is told.
@@ -362,7 +400,9 @@ class Optimizer(BaseEstimator):
         """
         self._start()
         pending = [t for t in self._pending.values() if t.subspace == index]
-        return observe(self.space_.subspaces[index], index, self.history_, pending)
+        n_started = len(self._seen[index])
+        subspace = self.space_.subspaces[index]
+        return observe(subspace, index, self.history_, pending, n_started)
 
     def _start(self) -> None:
         if hasattr(self, "history_"):
@@ -417,10 +457,6 @@ class Optimizer(BaseEstimator):
             u = subspace.snap(rng.random(subspace.n_dims))
         if math.isinf(subspace.size):
             return u
-        left = [p for p in _canonical_points(subspace) if p.tobytes() not in seen]
+        points = [subspace.to_unit(params) for params in subspace.grid()]
+        left = [p for p in points if p.tobytes() not in seen]
         return left[int(rng.integers(len(left)))]
-
-
-def _canonical_points(subspace: Subspace) -> Iterator[FloatArray]:
-    for params in subspace.grid():
-        yield subspace.to_unit(params)

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from accsmbo.space import Subspace
 __all__ = [
     "Observations",
     "Proposal",
+    "Request",
     "as_evaluation",
     "check_gradient_names",
     "observe",
@@ -42,6 +44,8 @@ class Observations:
         Standard errors of ``y``, NaN where unknown.
     pending : ndarray of shape (m, n_dims)
         Points asked and not told.
+    n_started : int
+        Number of points asked so far, those that were given up included.
     """
 
     subspace: Subspace
@@ -51,6 +55,7 @@ class Observations:
     gradient: FloatArray
     noise: FloatArray
     pending: FloatArray
+    n_started: int = 0
 
     @property
     def n_asked(self) -> int:
@@ -74,8 +79,27 @@ class Proposal:
     subspace: int
 
 
+class Request(NamedTuple):
+    """What an optimizer needs to propose points.
+
+    Attributes
+    ----------
+    known : list of (int, int, Observations)
+        Index of a subspace, number of points to propose, and what is known there.
+    rng : Generator
+        Source of randomness.
+    """
+
+    known: list[tuple[int, int, Observations]]
+    rng: np.random.Generator
+
+
 def observe(
-    subspace: Subspace, index: int, history: History, pending: Sequence[Trial]
+    subspace: Subspace,
+    index: int,
+    history: History,
+    pending: Sequence[Trial],
+    n_started: int = 0,
 ) -> Observations:
     """Return what is known of one subspace.
 
@@ -89,6 +113,8 @@ def observe(
         All finished trials.
     pending : sequence of Trial
         Trials of this subspace that were asked and not told.
+    n_started : int
+        Number of trials of this subspace that were ever asked.
 
     Returns
     -------
@@ -116,6 +142,7 @@ def observe(
         pending=np.array([t.unit for t in pending], dtype=float).reshape(
             len(pending), subspace.n_dims
         ),
+        n_started=n_started,
     )
 
 

@@ -206,6 +206,8 @@ class SMBO(Optimizer):
         self, observations: Observations, rng: np.random.Generator, n: int
     ) -> list[FloatArray]:
         first = observations.subspace.snap(self._propose(observations, rng))
+        if n == 1:
+            return [first]
         pending = np.vstack([observations.pending, first])
         observations = replace(observations, pending=pending)
         if observations.subspace.n_dims == 0 or observations.failed.all():

@@ -258,6 +258,6 @@ def test_proposals_that_nobody_takes_do_not_make_the_density_fade():
     seen = optimizer.observations()
     before = optimizer._acquisition_of(seen).step
     optimizer.propose(10)
-    assert optimizer._acquisition_of(seen).step == before
+    assert optimizer._acquisition_of(optimizer.observations()).step == before
     optimizer.ask()
-    assert optimizer._acquisition_of(seen).step == before + 1
+    assert optimizer._acquisition_of(optimizer.observations()).step == before + 1
