@@ -7,11 +7,13 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from accsmbo import JournalStorage, Real, minimize
 from accsmbo.history import Evaluation, History
 from accsmbo.report import watch_report, write_report
+from accsmbo.report._figures import N_DRAWN, drawn
 from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
 from accsmbo.report._summary import read_study, summarize
@@ -247,6 +249,22 @@ def test_failures_are_grouped_by_their_last_line():
     assert [t.number for t in group.trials] == [
         t.number for t, e in history if e.failed
     ]
+
+
+def test_of_many_trials_the_best_and_an_even_choice_are_drawn(tmp_path):
+    np.testing.assert_array_equal(drawn(np.arange(5.0)), np.arange(5))
+    losses = np.random.default_rng(0).permutation(np.arange(1000.0))
+    losses[:10] = np.nan
+    rows = drawn(losses)
+    assert len(rows) == N_DRAWN
+    assert np.all(np.diff(rows) > 0)
+    assert set(np.argsort(losses)[: N_DRAWN // 3]) <= set(rows)
+    assert np.max(np.diff(rows)) < 30
+    history = run_random({"x": Real(0, 1)}, lambda p: p["x"], 600)
+    text, page = page_of(history, tmp_path)
+    assert text.count("300 of the 600 trials are drawn") == 2
+    # Only the bars of the timeline are pixels, with colours for any paper.
+    assert page.tags.count("image") == 1
 
 
 def test_durations_as_people_say_them():
