@@ -56,14 +56,20 @@ class Importances:
 
 
 def importances(
-    surfaces: Sequence[Surface], *, tolerance: float = 0.01, random_state: int = 0
+    surfaces: Sequence[Surface],
+    points: Sequence[float] = (),
+    *,
+    tolerance: float = 0.01,
+    random_state: int = 0,
 ) -> Importances:
     """Return the importance of each parameter over all alternatives of a space.
 
     Parameters
     ----------
     surfaces : sequence of Surface
-        One for each alternative, all with the same weight.
+        One for each alternative in which something varies, all with the same weight.
+    points : sequence of float, default=()
+        Mean of each other alternative, with the same weight too.
     tolerance : float, default=0.01
         Standard error to reach, as a share of the variance within an alternative.
     random_state : int, default=0
@@ -75,8 +81,8 @@ def importances(
         In order of the total share; zeros where the surrogate is constant.
     """
     indices = [_indices(s, tolerance, random_state) for s in surfaces]
-    means = np.array([i.mean for i in indices])
-    weights = np.array([i.variance for i in indices]) / len(indices)
+    means = np.array([*(i.mean for i in indices), *points])
+    weights = np.array([i.variance for i in indices]) / len(means)
     between = float(means.var())
     variance = float(weights.sum()) + between
     # Columns: first order, total, and the squares of their errors.
@@ -90,7 +96,7 @@ def importances(
             )
             row = table.setdefault(name, np.zeros(4))
             row += np.concatenate([shares, errors**2])
-    if len(surfaces) > 1:
+    if len(means) > 1:
         share = between / variance if variance > 0 else 0.0
         table[ALTERNATIVE] = np.array([share, share, 0.0, 0.0])
     names = sorted(table, key=lambda name: (-table[name][1], name))

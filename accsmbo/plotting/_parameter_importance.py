@@ -8,7 +8,7 @@ import numpy as np
 from accsmbo.plotting._importances import Importances, importances
 from accsmbo.plotting._matplotlib import axes_or_new, ink, label
 from accsmbo.plotting._study import as_study
-from accsmbo.plotting._surface import fit_surface, fit_surfaces
+from accsmbo.plotting._surface import fit_surface, fit_surfaces, means_of_points
 
 __all__ = ["ParameterImportanceDisplay"]
 
@@ -25,10 +25,11 @@ class ParameterImportanceDisplay:
     share, alone and in interactions. Lines are two standard errors of the estimate
     [2]_; they say nothing of how well the surrogate is known.
 
-    In a space of several alternatives (a list of dicts) each has the same weight. The
-    variance between the alternatives' means is the share of "which alternative"; a
-    parameter has its share within the alternatives that hold it, so that all
-    first-order shares add up to at most one.
+    In a space of several alternatives (a list of dicts) each that has successful trials
+    (two, where a parameter varies) has the same weight. The variance between the
+    alternatives' means is the share of "which alternative"; a parameter has its share
+    within the alternatives that hold it, so that all first-order shares add up to at
+    most one.
 
     Parameters
     ----------
@@ -132,12 +133,15 @@ class ParameterImportanceDisplay:
             If fewer than two trials succeeded, or there is no such subspace.
         """
         study = as_study(history)
-        surfaces = (
-            fit_surfaces(study, surrogate)
-            if subspace is None
-            else [fit_surface(study, subspace, surrogate)]
-        )
-        found = importances(surfaces, tolerance=tolerance, random_state=random_state)
+        options: dict[str, Any] = {
+            "tolerance": tolerance,
+            "random_state": random_state,
+        }
+        if subspace is None:
+            surfaces = fit_surfaces(study, surrogate)
+            found = importances(surfaces, means_of_points(study), **options)
+        else:
+            found = importances([fit_surface(study, subspace, surrogate)], **options)
         display = cls(found, n_largest=n_largest, value_name=study.value_name)
         return display.plot(ax=ax)
 

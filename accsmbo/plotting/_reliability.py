@@ -169,7 +169,7 @@ class ReliabilityDisplay:
             xlim=(self._least_confidence() - 0.03, 1.03),
             ylim=(-0.03, 1.03),
         )
-        self.ax_.legend(loc="upper left")
+        self.ax_.legend(loc="best")
         return self
 
     def _draw(self, i: int, name: str, bins: CalibrationBins) -> Any:
@@ -181,7 +181,7 @@ class ReliabilityDisplay:
             y,
             **styles(i),
             markersize=4,
-            label=f"{label(name)} (ECE {error:.3f})".strip(),
+            label=f"{label(name, 30)} (ECE {error:.3f})".strip(),
         )
         self.ax_.scatter(
             x,

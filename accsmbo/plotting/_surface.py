@@ -23,7 +23,7 @@ from accsmbo.plotting._study import Study, is_complete, resources
 from accsmbo.space import Subspace
 from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate
 
-__all__ = ["Surface", "fit_surface", "fit_surfaces"]
+__all__ = ["Surface", "fit_surface", "fit_surfaces", "means_of_points"]
 
 FloatArray = NDArray[np.float64]
 
@@ -160,6 +160,29 @@ def fit_surfaces(study: Study, surrogate: Any = None) -> Sequence[Surface]:
         except ValueError:
             continue
     return surfaces or [fit_surface(study, None, surrogate)]
+
+
+def means_of_points(study: Study) -> list[float]:
+    """Return the mean of each subspace in which nothing varies, as people read it.
+
+    Parameters
+    ----------
+    study : Study
+        What was observed; trials that failed or had less than the others are left out.
+
+    Returns
+    -------
+    list of float
+        One for each such subspace with a successful trial.
+    """
+    good = is_complete(study.history) & np.isfinite(study.history.values)
+    where = np.array([trial.subspace for trial in study.history.trials])
+    values = study.sign * study.history.values
+    return [
+        float(values[good & (where == index)].mean())
+        for index, subspace in enumerate(space_of(study.history).subspaces)
+        if subspace.n_dims == 0 and (good & (where == index)).any()
+    ]
 
 
 def _selected(history: History, chosen: NDArray[np.bool_]) -> History:

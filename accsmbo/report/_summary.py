@@ -12,7 +12,7 @@ import numpy as np
 from accsmbo.history import Evaluation, Trial
 from accsmbo.plotting._importances import Importances, importances
 from accsmbo.plotting._study import Study, as_study, is_complete
-from accsmbo.plotting._surface import Surface, fit_surfaces
+from accsmbo.plotting._surface import Surface, fit_surfaces, means_of_points
 from accsmbo.storage import JournalStorage
 
 __all__ = ["Candidate", "Failures", "Summary", "read_study", "summarize", "title_of"]
@@ -174,7 +174,7 @@ def summarize(study: Study) -> Summary:
 def _model(study: Study) -> tuple[list[Surface], Importances | None, str]:
     try:
         surfaces = list(fit_surfaces(study))
-        return surfaces, importances(surfaces), ""
+        return surfaces, importances(surfaces, means_of_points(study)), ""
     except (ValueError, np.linalg.LinAlgError) as error:
         return [], None, str(error)
 

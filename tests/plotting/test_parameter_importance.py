@@ -67,6 +67,16 @@ def test_alternatives_by_the_law_of_total_variance():
     assert alone["z"] == pytest.approx((1.0, 1.0), abs=0.02)
 
 
+def test_an_alternative_without_parameters_counts():
+    # Means 1/2 and 2, variances 1/12 and 0: within 1/24, between (3/4)^2.
+    space = [{"x": Real(0, 1), "kind": ["a"]}, {"kind": ["b"]}]
+    history = run_random(space, lambda p: p.get("x", 2.0), 30)
+    found = shares(ParameterImportanceDisplay.from_history(history))
+    variance = 1 / 24 + 9 / 16
+    assert found[ALTERNATIVE][0] == pytest.approx(9 / 16 / variance, abs=0.01)
+    assert found["x"][0] == pytest.approx(1 / 24 / variance, abs=0.01)
+
+
 def test_display_convention_and_order():
     import matplotlib.pyplot as plt
 
