@@ -2,6 +2,7 @@
 """Faults with real processes: killed, hanging and greedy workers, signals."""
 
 import collections
+import contextlib
 import os
 import signal
 import subprocess
@@ -19,21 +20,35 @@ from accsmbo.execution import run
 from accsmbo.execution._minimize import _FunctionObjective
 from accsmbo.optimizers import RandomSearch
 from accsmbo.storage import JournalStorage
-from tests.execution._functions import SPACE, Misbehaves, Notes
+from tests.execution._functions import SPACE, Misbehaves, Notes, loss
 
 ROOT = Path(__file__).parents[2]
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
 
 
+class Marks(Notes):
+    """Notes the end of each call too."""
+
+    def __call__(self, params):
+        value = super().__call__(params)
+        with open(Path(self.folder) / "ends", "a") as file:
+            file.write(f"{os.getpid()}\n")
+        return value
+
+    def n_ended(self, pid):
+        """How many calls a process has ended."""
+        path = Path(self.folder) / "ends"
+        return path.read_text().split().count(str(pid)) if path.exists() else 0
+
+
 class Killer(threading.Thread):
     """Kills running workers; notes which trial was hit when."""
 
-    def __init__(self, notes, n_kills, pause, *, spare_hit=False):
+    def __init__(self, notes, n_kills, pause):
         super().__init__(daemon=True)
         self.notes = notes
         self.n_kills = n_kills
         self.pause = pause
-        self.spare_hit = spare_hit
         self.rng = np.random.default_rng(0)
         self.done = threading.Event()
         self.hits = []
@@ -41,25 +56,41 @@ class Killer(threading.Thread):
     def run(self):
         while len(self.hits) < self.n_kills and not self.done.is_set():
             time.sleep(self.pause * self.rng.uniform(0.5, 1.5))
-            self._kill_one()
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                self.kill_one(self.notes.calls())
 
-    def _kill_one(self):
-        try:
-            calls = self.notes.calls()
-        except FileNotFoundError:
-            return
+    def kill_one(self, calls):
         last = {pid: x for x, pid, _ in calls}
         killed = {pid for _, pid in self.hits}
         x, pid, start = calls[-1]
-        spared = self.spare_hit and x in {x for x, _ in self.hits}
         fresh = time.time() - start < 0.5 * self.notes.seconds
-        if pid in killed or spared or not fresh or last[pid] != x:
+        if pid in killed or not fresh or last[pid] != x:
             return
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
+        os.kill(pid, signal.SIGKILL)
         self.hits.append((x, pid))
+
+
+class SparingKiller(Killer):
+    """Kills no worker that runs a trial which was hit before.
+
+    A worker is stopped first: while it stands still inside a call, it is known which.
+    """
+
+    def kill_one(self, calls):
+        killed = {pid for _, pid in self.hits}
+        alive = sorted({pid for _, pid, _ in calls} - killed)
+        if not alive:
+            return
+        pid = alive[self.rng.integers(len(alive))]
+        os.kill(pid, signal.SIGSTOP)
+        wait_for(lambda: state_of(pid) in ("T", "Z", None))
+        mine = [x for x, other, _ in self.notes.calls() if other == pid]
+        inside = self.notes.n_ended(pid) < len(mine)
+        if inside and mine[-1] not in {x for x, _ in self.hits}:
+            os.kill(pid, signal.SIGKILL)
+            self.hits.append((mine[-1], pid))
+        else:
+            os.kill(pid, signal.SIGCONT)
 
 
 def hit_twice(notes, killer):
@@ -95,16 +126,20 @@ def test_twenty_workers_killed_cost_only_trials_hit_twice(tmp_path):
             assert "killed by signal SIGKILL, 2 times" in evaluation.error
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_kills_that_hit_no_trial_twice_lose_nothing(tmp_path):
-    notes = Notes(tmp_path, seconds=0.15)
-    killer = Killer(notes, 10, 0.15, spare_hit=True)
-    history = run_under_fire(notes, killer, 70)
-    assert len(killer.hits) == 10
-    assert sorted(t.number for t in history.trials) == list(range(70))
-    failed = {t.params["x"] for t, e in history if e.failed}
-    # A worker may have gone on to the next trial before the signal came.
-    assert failed <= hit_twice(notes, killer)
-    assert len(failed) <= 1
+    notes = Marks(tmp_path, seconds=0.1)
+    killer = SparingKiller(notes, 20, 0.05)
+    history = run_under_fire(notes, killer, 100)
+    hit = [x for x, _ in killer.hits]
+    assert len(hit) == len(set(hit)) == 20
+    assert sorted(t.number for t in history.trials) == list(range(100))
+    assert [e.error for e in history.evaluations] == [None] * 100
+    np.testing.assert_array_equal(
+        history.values, [loss(t.params) for t in history.trials]
+    )
+    runs = collections.Counter(x for x, _, _ in notes.calls())
+    assert runs == {t.params["x"]: 1 + (t.params["x"] in hit) for t in history.trials}
 
 
 @pytest.mark.parametrize(
@@ -203,13 +238,17 @@ def wait_for(condition, seconds=40.0):
         time.sleep(0.05)
 
 
+def state_of(pid):
+    """Return the state letter of a process; None: it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return None
+
+
 def ended(pid):
     """Whether a process is gone (a zombie is: nobody may collect it here)."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return True
-    return state == "Z"
+    return state_of(pid) in ("Z", None)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
