@@ -9,6 +9,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from accsmbo import AccSMBOSearchCV, Real, SMBOSearchCV, Space, minimize
+from accsmbo.fidelity import SuccessiveHalving
 from accsmbo.optimizers import HOAG, SMBO, AccSMBO, GridSearch, RandomSearch
 from accsmbo.optimizers._views import VIEWS
 from accsmbo.search import GridSearchCV, HOAGSearchCV, RandomizedSearchCV
@@ -192,6 +193,21 @@ def test_expected_improvement_needs_a_model(optimizer):
 def test_a_grid_is_evaluated_to_its_end():
     grid = told([1.0, 1.0], GridSearch({"n": [1, 2, 3]}))
     assert not ExpectedImprovementBelow(1e9).should_stop(grid)
+
+
+def test_a_search_over_a_resource_asks_the_model_once_something_had_all_of_it():
+    X, y = small_data()
+    search = SMBOSearchCV(
+        Recorder(value=score),
+        {"b": Real(0.0, 1.0)},
+        n_iter=9,
+        cv=2,
+        selection=SuccessiveHalving(min_resources=13),
+        stop_when=ExpectedImprovementBelow(1e9),
+        random_state=0,
+    ).fit(X, y)
+    assert (search.cv_results_["n_resources"] == 40).sum() == 1
+    assert len(search.cv_results_["params"]) == 10
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,14 @@ from accsmbo.exceptions import NothingReady, SpaceExhausted
 from accsmbo.fidelity._bracket import Bracket
 from accsmbo.fidelity._comparable import comparable_evaluations, loss_of
 from accsmbo.history import Evaluation, History, Trial
-from accsmbo.optimizers import Observations, Optimizer
+from accsmbo.optimizers import Observations, Optimizer, RandomSearch
 from accsmbo.optimizers._observations import Proposal, as_evaluation
 
 __all__ = ["RungOptimizer"]
+
+# One of so many candidates is random, as in BOHB; all but one of so many before a
+# promotion has told more than the least of the resource does.
+EXPLORE_EVERY = 3
 
 
 class RungOptimizer(Optimizer):
@@ -28,6 +32,11 @@ class RungOptimizer(Optimizer):
     Each evaluation of a candidate is a trial of its own, with the amount of the
     resource as its ``fidelity`` and the seed of the candidate. A failed trial is never
     promoted; of equal losses the earlier candidate goes on.
+
+    Where the inner optimizer has a model, every third candidate after its initial
+    design is a random one, as in BOHB [1]_. Before the first result of a promotion two
+    of three are: what is best with little of the resource need not be with more, and a
+    model of it alone would propose the same again and again.
 
     What the inner optimizer learns from is one loss for each candidate, that of its
     highest rung, moved by the median change of a loss between rungs where that is not
@@ -57,6 +66,11 @@ class RungOptimizer(Optimizer):
         The inner one; its history holds one record for each candidate.
     max_resources_ : int
         All of the resource.
+
+    References
+    ----------
+    .. [1] S. Falkner, A. Klein and F. Hutter, BOHB: Robust and Efficient Hyperparameter
+       Optimization at Scale, 2018, algorithm 2 (rho = 1/3).
     """
 
     points_to_evaluate: list[dict[str, Any]] | None = None
@@ -286,6 +300,7 @@ class RungOptimizer(Optimizer):
             )
             for first, n_candidates in self.brackets
         ]
+        self._explorer = RandomSearch(self.space_, random_state=self._root)
         self._candidates: list[Trial] = []
         self._results: list[dict[int, Evaluation]] = []
         self._membership: list[int] = []
@@ -296,7 +311,7 @@ class RungOptimizer(Optimizer):
     def _new_candidate(self, index: int) -> Trial | None:
         """Return the first trial of a new candidate; None where none is left."""
         try:
-            asked = self.optimizer_.ask()
+            asked = self._explored() if self._explores() else self.optimizer_.ask()
         except SpaceExhausted:
             for bracket in self._brackets:
                 bracket.close()
@@ -305,6 +320,23 @@ class RungOptimizer(Optimizer):
         rung = self._brackets[index].first
         self._brackets[index].enter(candidate, rung)
         return self._issue(candidate, rung)
+
+    def _explores(self) -> bool:
+        """Tell whether the next candidate is a random one."""
+        inner = self.optimizer_
+        if len(self.levels) == 1 or not inner.adaptive or inner.in_design:
+            return False
+        turn = len(self._candidates) % EXPLORE_EVERY == 0
+        informed = any(len(by_rung) > 1 for by_rung in self._results)
+        return turn if informed else not turn
+
+    def _explored(self) -> Trial:
+        """Return a random candidate that the inner optimizer does not know."""
+        while True:
+            drawn = self._explorer.ask()
+            proposal = Proposal(drawn.unit, drawn.subspace)
+            if not self.optimizer_.knows(proposal):
+                return self.optimizer_.accept(proposal)
 
     def _admit(self, asked: Trial, index: int) -> int:
         """Note a candidate and its bracket; return its number."""

@@ -103,6 +103,33 @@ def test_the_inner_optimizer_learns_one_loss_for_each_candidate(inner):
     assert abs(known.best_params["x"] - 0.3) < 0.02
 
 
+def test_a_model_of_the_least_alone_does_not_decide():
+    def misleading(trial):
+        x, with_all = trial.params["x"], trial.fidelity > 1
+        return (x - 0.2) ** 2 if with_all else (x - 0.9) ** 2
+
+    optimizer = rungs(SMBO(SPACE, random_state=0), n=27, levels=(1, 3))
+    x = np.array([t.params["x"] for t in run(optimizer, misleading)][:27])
+    random = [i for i in range(4, 27) if i % 3]
+    model = [i for i in range(4, 27) if i % 3 == 0]
+    assert np.ptp(x[random]) > 0.8
+    assert (np.abs(x[model] - 0.9) < 0.01).sum() >= 3
+    assert (np.abs(x[random] - 0.9) < 0.01).sum() <= 1
+
+
+def test_once_something_was_promoted_one_of_three_is_random():
+    optimizer = rungs(
+        SMBO(SPACE, random_state=0), brackets=[(0, 9), (0, 18)], levels=(1, 3)
+    )
+    trials = [t for t in run(optimizer) if t.fidelity == 1]
+    x = np.array([t.params["x"] for t in trials[9:]])
+    assert len(x) == 18
+    near = np.abs(x - 0.3) < 0.1
+    model = np.arange(9, 27) % 3 > 0
+    assert near[model].mean() > near[~model].mean()
+    assert near[model].mean() > 0.6
+
+
 def test_a_candidate_is_pending_for_the_inner_one_only_until_its_first_result():
     optimizer = rungs(SMBO(SPACE, random_state=0), n=3, levels=(1, 3))
     trials = [optimizer.ask() for _ in range(3)]

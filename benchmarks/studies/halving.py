@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: BSD-3-Clause
+r"""Compare our halving with scikit-learn's at equal total resource.
+
+    python halving.py --seeds 5 --tasks ../../../shared/bench/tasks.py \
+        --tables ../../../shared/data/tabular --out ../results/halving.json
+
+`HalvingRandomSearchCV` with 27 candidates, three folds and a ninth of the resource (or
+scikit-learn's smallest number of samples) at first sets the budget of a task and seed:
+the sum of `n_resources` over its evaluations. All methods have the same smallest and
+largest amount. `SuccessiveHalving` and `Hyperband` get the largest number of candidates
+with which they stay within the budget. `ASHA` gets as many as would cost 3/4 of it if
+it promoted no more than its share, and is cut off where the budget is spent; `spent` is
+the share of it.
+
+`loss`: that of the chosen candidate over three folds of all rows, with all of the
+resource. `failed`: fits or scores that failed. The methods `...-random` take random
+candidates, the others those of SMBO.
+
+The resource is the number of samples, or a parameter where the name of the task ends in
+it. Tasks that begin with `rare:` have a class of 1 to 10 %.
+
+In the summary `better` is the share by which the loss is lower than scikit-learn's:
+mean losses over the seeds of a task, then the median over the tasks.
+"""
+
+import argparse
+import contextlib
+import json
+import operator
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from _records import environment
+from peers import accsmbo_space
+from racing_tasks import BOOSTING, FOREST, Folds, _scaled, _table, load
+from scipy.stats import loguniform, randint, uniform
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import HalvingRandomSearchCV, KFold, StratifiedKFold
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import SVC
+from tuning_tasks import integer, number
+
+from accsmbo import SMBOSearchCV
+from accsmbo.evaluation import CrossValidationObjective
+from accsmbo.exceptions import SpaceExhausted
+from accsmbo.fidelity import ASHA, Hyperband, SuccessiveHalving
+from accsmbo.optimizers import RandomSearch
+from accsmbo.search import RandomizedSearchCV
+
+N_CANDIDATES, N_FOLDS = 27, 3
+# Share of the budget that ASHA's candidates would cost without early promotions.
+ASHA_SHARE = 0.75
+METHODS: dict[str, tuple[Any, Any]] = {
+    "halving": (SMBOSearchCV, SuccessiveHalving),
+    "hyperband": (SMBOSearchCV, Hyperband),
+    "asha": (SMBOSearchCV, ASHA),
+    "halving-random": (RandomizedSearchCV, SuccessiveHalving),
+    "hyperband-random": (RandomizedSearchCV, Hyperband),
+    "asha-random": (RandomizedSearchCV, ASHA),
+}
+Space = dict[str, tuple]
+
+
+class Built(BaseEstimator):
+    """What `build(params)` makes, as an estimator that has these params."""
+
+    def __init__(self, build: Callable | None = None, **params: Any) -> None:
+        self.build = build
+        self.params = params
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {"build": self.build, **self.params}
+
+    def set_params(self, **params: Any) -> "Built":
+        self.params.update(params)
+        return self
+
+    def fit(self, X: Any, y: Any) -> "Built":
+        self.model_ = self.build(self.params).fit(X, y)
+        self.classes_ = getattr(self.model_, "classes_", None)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.model_.predict_proba(X)
+
+    def decision_function(self, X: Any) -> Any:
+        return self.model_.decision_function(X)
+
+
+class BuiltClassifier(ClassifierMixin, Built):
+    """A classifier."""
+
+
+class BuiltRegressor(RegressorMixin, Built):
+    """A regressor."""
+
+
+class LogInteger:
+    """Integers whose logarithm is uniform."""
+
+    def __init__(self, low: int, high: int) -> None:
+        self.real = loguniform(low - 0.5, high + 0.5)
+
+    def rvs(self, size: Any = None, random_state: Any = None) -> int:
+        return int(np.rint(self.real.rvs(random_state=random_state)))
+
+
+def distribution(spec: tuple) -> Any:
+    """Return a dimension as scikit-learn's searches take it."""
+    if spec[0] == "cat":
+        return spec[1]
+    _, low, high, log = spec
+    if spec[0] == "float":
+        return loguniform(low, high) if log else uniform(low, high - low)
+    return LogInteger(low, high) if log else randint(low, high + 1)
+
+
+def forest(params: dict[str, Any]) -> Any:
+    return RandomForestClassifier(**{"n_estimators": 81, "random_state": 0, **params})
+
+
+def boosting(params: dict[str, Any]) -> Any:
+    return HistGradientBoostingClassifier(
+        **{"max_iter": 81, "random_state": 0, **params}
+    )
+
+
+def network(params: dict[str, Any]) -> Any:
+    return MLPClassifier(
+        (32,), **{"max_iter": 54, "tol": 0.0, "random_state": 0, **params}
+    )
+
+
+def logistic(params: dict[str, Any]) -> Any:
+    return _scaled(LogisticRegression(**params, max_iter=500))
+
+
+NETWORK = {
+    "alpha": number(1e-6, 1e1, log=True),
+    "learning_rate_init": number(1e-5, 1e-1, log=True),
+    "batch_size": integer(10, 250, log=True),
+    "beta_1": number(0.5, 0.99),
+}
+# table, rows, space, what builds the model, scoring, resource and its largest amount
+PARAMETERS: list[tuple[str, int, Space, Callable, str, str, int]] = [
+    ("phoneme", 1500, FOREST, forest, "neg_log_loss", "n_estimators", 81),
+    ("credit-g", 1000, BOOSTING, boosting, "neg_log_loss", "max_iter", 81),
+    ("vehicle", 846, NETWORK, network, "neg_log_loss", "max_iter", 54),
+    ("spambase", 1500, NETWORK, network, "neg_log_loss", "max_iter", 54),
+]
+PENALTY = {"C": number(1e-5, 1e3, log=True)}
+KERNEL = {"C": number(1e-2, 1e3, log=True), "gamma": number(1e-4, 1e1, log=True)}
+RARE: list[tuple[str, int, Space, Callable, str]] = [
+    ("mammography", 2000, PENALTY, logistic, "roc_auc"),
+    ("ozone_level_8hr", 1500, PENALTY, logistic, "roc_auc"),
+    ("pc1", 1109, PENALTY, logistic, "neg_log_loss"),
+    ("wilt", 1500, KERNEL, lambda p: _scaled(SVC(**p)), "roc_auc"),
+    ("sick", 1500, BOOSTING, boosting, "neg_log_loss"),
+]
+
+
+class Task:
+    """A model, its space, data in fixed folds, and the resource."""
+
+    def __init__(
+        self,
+        name: str,
+        space: Space,
+        folds: Folds,
+        scoring: Any,
+        *,
+        estimator: Any = None,
+        resource: str = "n_samples",
+        most: int | str = "auto",
+    ) -> None:
+        self.name, self.space, self.folds, self.scoring = name, space, folds, scoring
+        self.resource, self.most = resource, most
+        classes = folds.y.dtype.kind == "i"
+        splitter = (StratifiedKFold if classes else KFold)(
+            N_FOLDS, shuffle=True, random_state=0
+        )
+        folds.splits = list(splitter.split(folds.X, folds.y))
+        folds.n_folds = N_FOLDS
+        most = len(folds.y) if self.most == "auto" else self.most
+        self.least = most // 9
+        if resource == "n_samples":
+            n_classes = len(np.unique(folds.y)) if classes else 1
+            self.least = max(self.least, 2 * N_FOLDS * n_classes)
+        kind = BuiltClassifier if classes else BuiltRegressor
+        first = {k: s[1][0] if s[0] == "cat" else s[1] for k, s in self.space.items()}
+        self.estimator = kind(folds.build, **first) if estimator is None else estimator
+
+    def limits(self) -> dict[str, Any]:
+        return {
+            "resource": self.resource,
+            "min_resources": self.least,
+            "max_resources": self.most,
+            "factor": 3,
+        }
+
+
+def tasks(others: Path | None, tables: Path | None) -> Iterator[Task]:
+    """Yield the tasks; without a path those are left out."""
+    for name, space, folds in load(others, tables):
+        yield Task(name, space, folds, folds.scorer)
+    if tables is None:
+        return
+    for name, n, space, build, scoring, resource, most in PARAMETERS:
+        data = _table(tables, name, n)
+        scaled = _scale(data[0]) if build is network else data[0]
+        folds = Folds(build, scaled, data[1], scoring)
+        yield Task(
+            f"{name}:{resource}",
+            space,
+            folds,
+            folds.scorer,
+            estimator=build({}),
+            resource=resource,
+            most=most,
+        )
+    for name, n, space, build, scoring in RARE:
+        folds = Folds(build, *_table(tables, name, n), scoring)
+        yield Task(f"rare:{name}", space, folds, folds.scorer)
+
+
+def _scale(X: Any) -> Any:
+    return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
+
+
+def result(task: Task, search: Any, budget: int) -> dict[str, Any]:
+    """Return the figures of a finished search, as far as the budget reaches."""
+    results, resource = search.cv_results_, task.resource
+    amounts = np.asarray(results["n_resources"])
+    within = np.cumsum(amounts) <= budget
+    scores = np.where(within, results["mean_test_score"], np.nan)
+    furthest = amounts == amounts[np.isfinite(scores)].max()
+    chosen = int(np.nanargmax(np.where(furthest, scores, np.nan)))
+    best = {k: v for k, v in results["params"][chosen].items() if k != resource}
+    if resource != "n_samples":
+        best[resource] = task.most
+    losses = [task.folds.fold(_Asked(best), i) for i in range(N_FOLDS)]
+    splits = [results[f"split{i}_test_score"] for i in range(N_FOLDS)]
+    return {
+        "loss": float(f"{np.mean(losses):.8g}"),
+        "spent": round(float(amounts[within].sum()) / budget, 4),
+        "resource": int(amounts[within].sum()),
+        "evaluations": int(within.sum()),
+        "amount": int(amounts[chosen]),
+        "failed": int(np.isnan(splits)[:, within].sum()),
+    }
+
+
+class _Asked:
+    def __init__(self, params: dict[str, Any]) -> None:
+        self.params = params
+
+
+def theirs(task: Task, seed: int) -> dict[str, Any]:
+    search = HalvingRandomSearchCV(
+        task.estimator,
+        {name: distribution(spec) for name, spec in task.space.items()},
+        n_candidates=N_CANDIDATES,
+        cv=task.folds.splits,
+        scoring=task.scoring,
+        refit=False,
+        random_state=seed,
+        **task.limits(),
+    ).fit(task.folds.X, task.folds.y)
+    return result(task, search, int(np.sum(search.cv_results_["n_resources"])))
+
+
+class Spent:
+    """Ends a search once its trials have had so much of the resource."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+
+    def should_stop(self, optimizer: Any) -> bool:
+        return sum(t.fidelity for t in optimizer.history.trials) >= self.budget
+
+
+def planned(task: Task, selection: Any, n: int) -> float:
+    """Return what n candidates cost where equal losses go on in order."""
+    objective = CrossValidationObjective(
+        task.estimator,
+        task.folds.X,
+        task.folds.y,
+        splits=task.folds.splits,
+        scorer=task.scoring,
+    )
+    inner = RandomSearch(accsmbo_space(task.space), random_state=0)
+    optimizer, _ = selection.wrap(inner, n, objective)
+    spent = 0.0
+    with contextlib.suppress(SpaceExhausted):
+        while True:
+            trial = optimizer.ask()
+            spent += trial.fidelity
+            optimizer.tell(trial, 0.0)
+    return spent
+
+
+def ours(task: Task, method: str, seed: int, budget: int) -> dict[str, Any]:
+    """Return the figures with as many candidates as the budget allows."""
+    cls, kind = METHODS[method]
+    selection, n = kind(**task.limits()), 1
+    share = ASHA_SHARE if kind is ASHA else 1.0
+    while planned(task, selection, n + 1) <= share * budget:
+        n += 1
+    search = cls(
+        task.estimator,
+        accsmbo_space(task.space),
+        n_iter=n,
+        cv=task.folds.splits,
+        scoring=task.scoring,
+        refit=False,
+        random_state=seed,
+        selection=selection,
+        stop_when=Spent(budget),
+    ).fit(task.folds.X, task.folds.y)
+    return result(task, search, budget) | {"candidates": n}
+
+
+def summarise(runs: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of all tasks and the medians over them."""
+    frame = pd.DataFrame(
+        [
+            dict(zip(("task", "method"), k.split("|"), strict=False)) | v
+            for k, v in runs.items()
+        ]
+    )
+    loss = frame.pivot_table("loss", "task", "method", aggfunc="mean", sort=False)
+    failed = frame.pivot_table("failed", "task", "method", aggfunc="sum", sort=False)
+    table: dict[str, Any] = {}
+    for task, row in loss.dropna().iterrows():
+        table[task] = {
+            m: {
+                "loss": float(f"{value:.6g}"),
+                "better": round(
+                    float((row["sklearn"] - value) / abs(row["sklearn"])), 5
+                ),
+                "failed": int(failed.loc[task, m]),
+            }
+            for m, value in row.items()
+        }
+    methods = {
+        m: {
+            "better": round(
+                float(np.median([r[m]["better"] for r in table.values()])), 5
+            ),
+            "tasks_better": _count(table, m, operator.gt),
+            "tasks_equal": _count(table, m, operator.eq),
+            "tasks_worse": _count(table, m, operator.lt),
+            "spent": round(float(frame[frame.method == m].spent.median()), 3),
+            "failed": int(failed[m].sum()),
+        }
+        for m in loss.columns
+    }
+    return {"methods": methods, "tasks": table}
+
+
+def _count(table: dict[str, Any], method: str, compare: Callable) -> int:
+    return sum(bool(compare(r[method]["better"], 0)) for r in table.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--tasks", type=Path)
+    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("halving.json"))
+    parser.add_argument("--only", nargs="*", help="names of tasks")
+    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    path = arguments.out
+    runs = json.loads(path.read_text())["runs"] if path.exists() else {}
+    everything = list(tasks(arguments.tasks, arguments.tables))
+    for seed in range(arguments.seeds):
+        for task in everything:
+            if arguments.only and task.name not in arguments.only:
+                continue
+            key = f"{task.name}|sklearn|{seed}"
+            if key not in runs:
+                runs[key] = theirs(task, seed)
+            budget = runs[key]["resource"]
+            for method in arguments.methods:
+                key = f"{task.name}|{method}|{seed}"
+                if key not in runs:
+                    start = time.process_time()
+                    runs[key] = ours(task, method, seed, budget)
+                    print(
+                        key,
+                        runs[key],
+                        round(time.process_time() - start, 1),
+                        flush=True,
+                    )
+            _write(path, runs)
+
+
+def _write(path: Path, runs: dict[str, Any]) -> None:
+    lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in runs.items()]
+    path.write_text(
+        '{"environment": '
+        + json.dumps(environment([]), indent=1)
+        + ',\n"summary": '
+        + json.dumps(summarise(runs), indent=1)
+        + ',\n"runs": {\n'
+        + ",\n".join(lines)
+        + "\n}}\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
