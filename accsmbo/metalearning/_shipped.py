@@ -6,6 +6,7 @@ budget and versions.
 """
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -38,6 +39,13 @@ GROUPS = {
         "neg_mean_absolute_error",
     ),
 }
+# Step sizes are tuned to the number of steps: parameter -> what counts the steps.
+STEP_SIZES = {
+    "learning_rate": ("max_iter", "n_estimators"),
+    "learning_rate_init": ("max_iter",),
+}
+# One found with so many times more steps, or fewer, says nothing.
+MOST_STEPS = 8.0
 
 
 def metric_group(metric: str) -> str | None:
@@ -46,7 +54,12 @@ def metric_group(metric: str) -> str | None:
 
 
 def shipped_tasks(
-    estimator: str, *, group: str, kind: str | None = None, sparse: bool = False
+    estimator: str,
+    *,
+    group: str,
+    kind: str | None = None,
+    sparse: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> list[SourceTask]:
     """Return the shipped source tasks of one estimator.
 
@@ -60,6 +73,10 @@ def shipped_tasks(
         Kind of task; where it has fewer than ten data sets, or is None, all are taken.
     sparse : bool, default=False
         Whether the input is sparse; without rows of its own, the dense ones are taken.
+    settings : mapping of str to object, default=None
+        Parameters of the estimator that is tuned. Where its number of iterations is
+        more than 8 times that of a row, or less than an eighth, the row's learning rate
+        is left out.
 
     Returns
     -------
@@ -77,7 +94,10 @@ def shipped_tasks(
     return [
         SourceTask(
             row["dataset"],
-            row["best"],
+            [
+                _fitting(best, row.get("fixed", {}), settings or {})
+                for best in row["best"]
+            ],
             kin=row.get("kin"),
             n_evaluations=row["n_evaluations"],
             origin={k: v for k, v in row.items() if k != "best"},
@@ -90,6 +110,21 @@ def _narrowed(rows: list[Any], keep: Any, at_least: int = 1) -> list[Any]:
     """Return the rows that pass, or all where too few do."""
     kept = [row for row in rows if keep(row)]
     return kept if len(kept) >= at_least else rows
+
+
+def _fitting(
+    best: Mapping[str, Any], fixed: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a configuration without step sizes of another number of steps."""
+
+    def fits(name: str) -> bool:
+        for counter in STEP_SIZES.get(name, ()):
+            theirs, ours = fixed.get(counter), settings.get(counter)
+            if theirs and ours and not 1 / MOST_STEPS <= ours / theirs <= MOST_STEPS:
+                return False
+        return True
+
+    return {name: value for name, value in best.items() if fits(name)}
 
 
 def _load() -> list[dict[str, Any]]:

@@ -46,6 +46,9 @@ N_STARTS = 5
 N_REFINE_STARTS, N_REFINE_CALLS = 6, 25
 # By how much the accuracy of inner solves tightens with each trial.
 TIGHTEN = 0.3
+# The density weights every so many of the model's proposals; the others are plain, so
+# that a wrong one cannot keep the search from where it would have gone.
+DENSITY_TURN = 2
 # A learned density proposes the first point from so many good source tasks on.
 MODE_TASKS = 20
 
@@ -58,7 +61,8 @@ class AccSMBO(SMBO):
     whole design; then come local steps (:class:`LocalFirst`), improved under a Gaussian
     process on values and gradients of the logarithm of the loss, and the acquisition
     function in regular turns and whenever a descent has ended. The density weights the
-    acquisition function (:class:`~accsmbo.acquisition.MetaAcquisition`).
+    acquisition function (:class:`~accsmbo.acquisition.MetaAcquisition`) in every second
+    step.
 
     Parameters
     ----------
@@ -289,12 +293,14 @@ class AccSMBO(SMBO):
         index = self._index_of(subspace)
         # By trials asked: proposals that no worker takes do not make the density fade.
         n_asked = observations.n_started
-        first = self._first_modelled.setdefault(subspace, n_asked)
+        step = n_asked - self._first_modelled.setdefault(subspace, n_asked)
+        if step % DENSITY_TURN:
+            return acquisition
         return MetaAcquisition(
             acquisition,
             self._density_in_use,
             rate=self.rate,
-            step=n_asked - first,
+            step=step,
             subspace=index,
         )
 

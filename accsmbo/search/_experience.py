@@ -46,6 +46,7 @@ def shipped_density(estimator, space, metric, X, y):
         group=group,
         kind=kind if kind in ("binary", "multiclass", "regression") else None,
         sparse=issparse(X),
+        settings=final.get_params(deep=False),
     )
     if len(tasks) < MIN_TASKS:
         return None

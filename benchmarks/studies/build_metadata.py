@@ -310,6 +310,8 @@ AUTOSKLEARN = {
     ),
     "mlp": ("MLPClassifier", ("learning_rate_init", "activation", "alpha")),
 }
+# Iterations that auto-sklearn allows them.
+AUTOSKLEARN_FIXED = {"gradient_boosting": {"max_iter": 512}, "mlp": {"max_iter": 512}}
 AUTOSKLEARN_METRICS = {
     "accuracy": "accuracy",
     "log_loss": "neg_log_loss",
@@ -349,6 +351,7 @@ def autosklearn_rows(archive: Path) -> Iterator[dict[str, Any]]:
                     "dataset": task.name,
                     "kin": "nasa" if task.name in NASA else None,
                     "n_evaluations": 1,
+                    "fixed": AUTOSKLEARN_FIXED.get(method, {}),
                     "best": [best],
                     "informative": True,
                     "source": "auto-sklearn 0.15.0 meta-learning archive, BSD-3-Clause",

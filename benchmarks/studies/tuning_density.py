@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the shipped meta-data know of the tuning tasks, their own data sets left out.
 
-Of each task: the estimator and metric to look up, the kind of task, the names of the
-task's parameters that differ from scikit-learn's, and the data sets to leave out: the
-task's own and its kin (the same measurements under another name).
+Of each task: the estimator and metric to look up, the kind of task, the data sets to
+leave out (the task's own and its kin, the same measurements under another name), what
+is fixed in the estimator, and the names of parameters that differ from scikit-learn's.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from accsmbo.metalearning import MIN_TASKS, EmpiricalDensity, shipped_tasks
+from accsmbo.metalearning._empirical_density import LEAST_GAIN
 
 BREAST = ("breast_cancer", "wdbc", "breast-w")
 DIGITS = ("digits", "optdigits", "pendigits", "usps")
@@ -26,6 +27,7 @@ class Known:
     group: str
     kind: str
     exclude: tuple[str, ...]
+    settings: dict[str, int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
 
@@ -40,15 +42,32 @@ NETWORK = {"learning_rate_init": "lr", "batch_size": "batch", "beta_1": "beta1"}
 KNOWN = {
     "svc-digits-acc": Known("SVC", "accuracy", "multiclass", DIGITS),
     "svcfull-breast-acc": Known("SVC", "accuracy", "binary", BREAST),
-    "mlp-wine-nll": Known("MLPClassifier", "probability", "multiclass", WINE, NETWORK),
+    "mlp-wine-nll": Known(
+        "MLPClassifier", "probability", "multiclass", WINE, {"max_iter": 25}, NETWORK
+    ),
     "hgb-breast-nll": Known(
-        "HistGradientBoostingClassifier", "probability", "binary", BREAST, BOOSTING
+        "HistGradientBoostingClassifier",
+        "probability",
+        "binary",
+        BREAST,
+        {"max_iter": 20},
+        BOOSTING,
     ),
     "rf-diabetes-rmse": Known(
-        "RandomForestRegressor", "squared error", "regression", DIABETES, FOREST
+        "RandomForestRegressor",
+        "squared error",
+        "regression",
+        DIABETES,
+        {"n_estimators": 12},
+        FOREST,
     ),
     "knn-iris-nll": Known(
-        "KNeighborsClassifier", "probability", "multiclass", IRIS, {"n_neighbors": "k"}
+        "KNeighborsClassifier",
+        "probability",
+        "multiclass",
+        IRIS,
+        {},
+        {"n_neighbors": "k"},
     ),
     "enet-diabetes-rmse": Known("ElasticNet", "squared error", "regression", DIABETES),
     "lr-digits-nll": Known("LogisticRegression", "probability", "multiclass", DIGITS),
@@ -56,11 +75,17 @@ KNOWN = {
 
 
 def shipped_density(task: str, space: Any) -> EmpiricalDensity | None:
-    """Return the shipped density of a task on its space, None where there is none."""
+    """Return the shipped density of a task on its space.
+
+    None where there is none, or its tasks do not predict each other: then
+    AccSMBOSearchCV with density="auto" uses none either.
+    """
     known = KNOWN.get(task)
     if known is None:
         return None
-    tasks = shipped_tasks(known.estimator, group=known.group, kind=known.kind)
+    tasks = shipped_tasks(
+        known.estimator, group=known.group, kind=known.kind, settings=known.settings
+    )
     for source in tasks:
         for row in source.params:
             for theirs, ours in known.names.items():
@@ -68,4 +93,6 @@ def shipped_density(task: str, space: Any) -> EmpiricalDensity | None:
                     row[ours] = row.pop(theirs)
     if len(tasks) < MIN_TASKS:
         return None
-    return EmpiricalDensity().fit_tasks(tasks, space, exclude=known.exclude)
+    density = EmpiricalDensity().fit_tasks(tasks, space, exclude=known.exclude)
+    usable = density.n_tasks_ >= MIN_TASKS and density.score_ > LEAST_GAIN
+    return density if usable else None

@@ -53,3 +53,18 @@ def test_kinds_with_few_sets_take_all():
 
 def test_nothing_shipped():
     assert shipped_tasks("GaussianNB", group="accuracy") == []
+
+
+@pytest.mark.parametrize(
+    ("max_iter", "says"), [(512, True), (100, True), (64, True), (63, False)]
+)
+def test_learning_rates_of_many_more_iterations_are_left_out(max_iter, says):
+    every = shipped_tasks("MLPClassifier", group="accuracy")
+    asked = shipped_tasks(
+        "MLPClassifier", group="accuracy", settings={"max_iter": max_iter}
+    )
+    many = [t.name for t in every if t.origin["fixed"]["max_iter"] == 512]
+    rates = ["learning_rate_init" in t.params[0] for t in asked if t.name in many]
+    assert len(rates) > 10
+    assert set(rates) == {says}
+    assert all("alpha" in t.params[0] for t in asked)

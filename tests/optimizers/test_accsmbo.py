@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm, uniform
 
 from accsmbo import Categorical, Real
+from accsmbo.acquisition import MetaAcquisition
 from accsmbo.exceptions import DensityWarning
 from accsmbo.metalearning import EmpiricalDensity, PriorDensity, SourceTask
 from accsmbo.optimizers import SMBO, AccSMBO, InitialDesign, LocalFirst
@@ -249,15 +250,41 @@ def test_a_new_descent_starts_apart_after_a_turn_of_the_model():
     assert np.abs(step - U[2]).max() <= 0.2
 
 
-def test_proposals_that_nobody_takes_do_not_make_the_density_fade():
+def after(n, **settings):
+    """Return an optimizer with a density, after n trials without gradients."""
     density = PriorDensity({"x": uniform(0, 1)})
-    optimizer = AccSMBO({"x": Real(0.0, 1.0)}, density=density, random_state=0)
-    for _ in range(5):
+    space = {"x": Real(0.0, 1.0)}
+    optimizer = AccSMBO(space, density=density, random_state=0, **settings)
+    for _ in range(n):
         trial = optimizer.ask()
         optimizer.tell(trial, trial.params["x"])
-    seen = optimizer.observations()
-    before = optimizer._acquisition_of(seen).step
+    return optimizer
+
+
+def test_proposals_that_nobody_takes_do_not_make_the_density_fade():
+    optimizer = after(6)
+    before = optimizer._acquisition_of(optimizer.observations()).step
     optimizer.propose(10)
     assert optimizer._acquisition_of(optimizer.observations()).step == before
     optimizer.ask()
-    assert optimizer._acquisition_of(optimizer.observations()).step == before + 1
+    optimizer.ask()
+    assert optimizer._acquisition_of(optimizer.observations()).step == before + 2
+
+
+def test_every_second_step_is_plain():
+    kinds = [
+        isinstance(optimizer._acquisition_of(optimizer.observations()), MetaAcquisition)
+        for optimizer in map(after, range(4, 9))
+    ]
+    assert kinds == [True, False, True, False, True]
+
+
+def test_four_candidates_of_one_epoch():
+    """What racing chooses among: with and without gradients, and with a density."""
+    for with_gradient in (True, False):
+        density = EmpiricalDensity().fit_tasks(tasks(5), PLANE)
+        optimizer = AccSMBO(PLANE, density=density, random_state=0)
+        run(optimizer, valley, 6, with_gradient=with_gradient)
+        units = np.array([trial.unit for trial in optimizer.propose(4)])
+        assert units.shape == (4, 2)
+        assert len(np.unique(units, axis=0)) == 4
