@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.evaluation import CrossValidationObjective
-from accsmbo.fidelity._rules import Rule
+from accsmbo.fidelity._rules import Differences, Rule
 from accsmbo.history import Evaluation, Trial
 from accsmbo.optimizers import Optimizer
 
@@ -25,10 +25,12 @@ __all__ = ["FoldRace"]
 
 FloatArray = NDArray[np.float64]
 
-# Keeps the order of the folds apart from the draws of the optimizer.
+# Keeps the orders of the folds apart from the draws of the optimizer.
 FOLD_STREAM = 0xF01D
-# Trials whose worth the prior standard deviation of a challenger's differences has.
-PRIOR_FOLDS = 2
+# The spread of a challenger's differences is pooled with that of so many trials, worth
+# so many degrees of freedom: spreads grow with the difference itself.
+N_CLOSE = 5
+MAX_WEIGHT = 4
 
 
 @dataclass(frozen=True)
@@ -43,21 +45,18 @@ class _Incumbent:
 class FoldRace:
     """The folds of challengers run one after the other; losers are given up.
 
-    While there is no incumbent, one trial runs with all folds at once.
+    Each challenger has an order of folds of its own: an incumbent that is lucky on one
+    fold would keep out everyone who meets it there first. While there is no incumbent,
+    one trial runs with all folds at once.
 
     Parameters
     ----------
     objective : CrossValidationObjective
         Gives the loss of a fold.
     rule : callable
-        ``rule(d, K, level)`` -> whether the challenger is out.
+        ``rule(differences, level)`` -> whether the challenger is out.
     level : float
-        Third argument of the rule.
-
-    Attributes
-    ----------
-    order : tuple of int
-        Folds in the order in which every candidate runs them.
+        Second argument of the rule.
     """
 
     def __init__(
@@ -78,21 +77,36 @@ class FoldRace:
         return self._n_folds if self._incumbent is None else 1
 
     def begin(self, optimizer: Optimizer, *, steady: bool) -> None:
-        """Draw the order of the folds, and take over the history.
+        """Take over the history.
 
         Parameters
         ----------
         optimizer : Optimizer
-            Its seed is that of the order.
+            Its seed is that of the orders of folds.
         steady : bool
             Compare a challenger with the incumbent at its opening, not with the one
             at its latest fold, so that timing has no part in it.
         """
-        rng = np.random.default_rng([optimizer.seed, FOLD_STREAM])
-        self.order = tuple(int(i) for i in rng.permutation(self._n_folds))
+        self._seed = optimizer.seed
         self._steady = steady
         for trial, evaluation in optimizer.history:
             self.told(trial, evaluation)
+
+    def order(self, trial: Trial) -> tuple[int, ...]:
+        """Return the folds in the order in which a trial runs them.
+
+        Parameters
+        ----------
+        trial : Trial
+            Its number tells.
+
+        Returns
+        -------
+        tuple of int
+            A random one, the same for the same seed of the search.
+        """
+        rng = np.random.default_rng([self._seed, FOLD_STREAM, trial.number])
+        return tuple(int(i) for i in rng.permutation(self._n_folds))
 
     def open(self, trial: Trial) -> Sequence[int]:
         """Return the folds of a new trial to run first.
@@ -111,8 +125,8 @@ class FoldRace:
             self._pinned[trial.number] = self._incumbent
         if self._incumbent is None and self._leader is None:
             self._leader = trial.number
-            return self.order
-        return self.order[:1]
+            return self.order(trial)
+        return self.order(trial)[:1]
 
     def next(self, trial: Trial, records: Mapping[int, Any]) -> Sequence[int] | None:
         """Return the folds to run next, None where the trial is out.
@@ -137,10 +151,10 @@ class FoldRace:
             return None  # with a fold that failed, its mean cannot be finite
         incumbent = self._reference(trial)
         if incumbent is not None:
-            d = losses[run] - incumbent.losses[run]
-            if self._rule(d, self._n_folds, self._level):
+            differences = self._differences(losses, incumbent)
+            if self._rule(differences, self._level):
                 return None
-        return (self.order[len(records)],)
+        return (self.order(trial)[len(records)],)
 
     def corrected(self, trial: Trial, evaluation: Evaluation) -> Evaluation:
         """Return what to tell of a trial.
@@ -166,13 +180,11 @@ class FoldRace:
         incumbent = self._reference(trial)
         if incumbent is None or evaluation.failed or not evaluation.partial:
             return evaluation
-        losses = self._losses_of(evaluation)
-        d = (losses - incumbent.losses)[np.isfinite(losses)]
-        error = self._spread(d, incumbent) * np.sqrt(1.0 / len(d) - 1.0 / self._n_folds)
+        differences = self._differences(self._losses_of(evaluation), incumbent)
         return replace(
             evaluation,
-            value=incumbent.mean + float(d.mean()),
-            noise=float(error),
+            value=incumbent.mean + differences.mean,
+            noise=differences.standard_error,
             gradient=None,
             error_estimate=None,
         )
@@ -212,23 +224,18 @@ class FoldRace:
             row[index] = self._objective.loss(record)
         return row
 
-    def _spread(self, d: FloatArray, incumbent: _Incumbent) -> float:
-        """Return the standard deviation of a challenger's differences.
-
-        Its own squares are pooled with those of the trials of two folds or more whose
-        mean difference is closest to its own.
-        """
-        D = np.array(self._losses) - incumbent.losses
+    def _differences(self, losses: FloatArray, incumbent: _Incumbent) -> Differences:
+        """Return d, and the spread of the trials whose mean difference is closest."""
+        d = (losses - incumbent.losses)[np.isfinite(losses)]
+        others = [row for row in self._losses if row is not incumbent.losses]
+        D = np.array(others).reshape(-1, self._n_folds) - incumbent.losses
         n = np.isfinite(D).sum(axis=1)
         D, n = D[n > 1], n[n > 1]
-        own = float(np.sum((d - d.mean()) ** 2))
-        squares, weight = own, float(len(d) - 1)
-        if len(D):
-            means = np.nanmean(D, axis=1)
-            close = np.argsort(np.abs(means - d.mean()), kind="stable")[:5]
-            pooled = np.nansum((D[close] - means[close, None]) ** 2)
-            squares += PRIOR_FOLDS * float(pooled) / float((n[close] - 1).sum())
-            weight += PRIOR_FOLDS
-        if weight == 0.0:
-            return float(abs(d.mean()))
-        return float(np.sqrt(squares / weight))
+        if not len(D):
+            return Differences(d, self._n_folds)
+        means = np.nanmean(D, axis=1)
+        close = np.argsort(np.abs(means - d.mean()), kind="stable")[:N_CLOSE]
+        squares = float(np.nansum((D[close] - means[close, None]) ** 2))
+        degrees = float((n[close] - 1).sum())
+        weight = min(degrees, MAX_WEIGHT)
+        return Differences(d, self._n_folds, squares * weight / degrees, weight)

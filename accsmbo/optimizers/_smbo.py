@@ -279,7 +279,8 @@ class SMBO(Optimizer):
         model.fit(U, t, categorical=subspace.categorical, noise=noise)
         good = np.argsort(t, kind="stable")[:N_GOOD]
         mean = model.predict(U[good])[0]
-        best = float(mean.min() if np.isfinite(noise).any() else t.min())
+        exact = np.isnan(noise)
+        best = float(t[exact].min() if exact.any() else mean.min())
         order = good[np.argsort(mean, kind="stable")[:N_STARTS]]
         starts = np.vstack([U[order], U[good[:1]]])
         if len(observations.pending):

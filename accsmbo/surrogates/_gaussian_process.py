@@ -79,7 +79,9 @@ class GaussianProcess(BaseEstimator):
         Logarithm of likelihood times prior at the end of the last optimisation,
         up to a constant.
     noise_ : float
-        Root mean square standard deviation of the noise, in the units of the losses.
+        Root mean square standard deviation of the noise, in the units of the losses;
+        where the noise of some observations is known and that of others is not, of the
+        others: it is what a further observation is to be expected to have.
     jitter_ : float
         What had to be added to the diagonal, relative to it.
 
@@ -311,7 +313,9 @@ class GaussianProcess(BaseEstimator):
         )
         self.hyperparameters_ = replace(core, amplitude=self._amplitude)
         self.jitter_ = self._posterior.jitter
-        typical = float(np.mean(self._posterior.diagonal))
+        diagonal = self._posterior.diagonal
+        unknown = diagonal == core.noise
+        typical = float(np.mean(diagonal[unknown] if unknown.any() else diagonal))
         noise = np.sqrt([self._amplitude * typical])
         self.noise_ = float(self._standard.undo_scale(noise)[0])
 

@@ -77,7 +77,8 @@ class HalfRank(OutputTransform):
         if spread == 0.0:
             return y, np.ones_like(y)
         scores = ndtri((rankdata(y) - 0.5) / len(y))
-        return np.where(good, y, median + spread * scores), np.ones_like(y)
+        t = np.where(good, y, median + spread * scores)
+        return t, np.where(good, 1.0, _slope_between(y, t))
 
 
 class YeoJohnson(OutputTransform):
@@ -97,6 +98,15 @@ class YeoJohnson(OutputTransform):
         )
         best = int(np.argmax(likelihood))
         return bent[best], np.exp((EXPONENTS[best] - 1.0) * logs)
+
+
+def _slope_between(y: FloatArray, t: FloatArray) -> FloatArray:
+    """Return dt/dy of an increasing transform, from the neighbours of each value."""
+    values, first, place = np.unique(y, return_index=True, return_inverse=True)
+    if len(values) < 2:
+        return np.ones_like(y)
+    slope: FloatArray = np.gradient(t[first], values)[place]
+    return slope
 
 
 def _yeo_johnson(y: FloatArray, power: FloatArray) -> FloatArray:

@@ -52,9 +52,8 @@ class Table:
 class InOrder(FoldRace):
     """Folds in the order 0, 1, 2, ..."""
 
-    def begin(self, optimizer, *, steady):
-        super().begin(optimizer, steady=steady)
-        self.order = tuple(range(self._n_folds))
+    def order(self, trial):
+        return tuple(range(self._n_folds))
 
 
 def race(table, cls=InOrder, rule=is_worse, seed=0, **kwargs):
@@ -90,11 +89,18 @@ def test_the_noise_of_a_dropped_trial_by_hand():
     noise = [e.noise for e in history.evaluations]
     assert noise[0] is None
     assert noise[3] is None
-    # Told after one fold, when only the incumbent (differences 0, 0, 0) has several:
-    # the pooled standard deviation is 0.
-    assert noise[1] == 0.0
-    # d = -0.1, 0.2: squares 0.045 of weight 1, the incumbent's 0 of weight 2.
-    assert noise[2] == pytest.approx(np.sqrt(0.045 / 3) * np.sqrt(1 / 2 - 1 / 3))
+    # d = 0.1 alone: s is a quarter of its mean.
+    assert noise[1] == pytest.approx(0.025 * np.sqrt(1 / 1 - 1 / 3))
+    # d = -0.1, 0.2: squares 0.045 with one degree of freedom.
+    assert noise[2] == pytest.approx(np.sqrt(0.045) * np.sqrt(1 / 2 - 1 / 3))
+
+
+def test_the_spread_of_other_trials_by_hand():
+    # Trial 1 has squares 0.02 (d = -0.2, 0, -0.1) and becomes the incumbent; against
+    # it trial 0 has the same, 2 degrees of freedom. Trial 2 has one fold, d = 0.3.
+    history, _ = race([[1.0, 1.0, 1.0], [0.8, 1.0, 0.9], [1.1, 0.0, 0.0]])
+    assert history[2][1].value == pytest.approx(0.9 + 0.3)
+    assert history[2][1].noise == pytest.approx(np.sqrt(0.02 / 2) * np.sqrt(2 / 3))
 
 
 def test_a_dropped_trial_has_no_gradient():
@@ -134,8 +140,6 @@ def test_what_holds_in_every_race(seed):
     table[rng.random(table.shape) < 0.05] = np.nan
     history, calls = race(table, FoldRace, seed=seed)
     assert len(set(calls)) == len(calls)
-    orders = [[index for n, index in calls if n == number] for number in range(30)]
-    assert all(order == orders[0][: len(order)] for order in orders)
     best = np.inf
     for trial, evaluation in history:
         if evaluation.partial and not evaluation.failed:
@@ -148,17 +152,16 @@ def test_what_holds_in_every_race(seed):
     assert sum(n == number for n, _ in calls) == 4
 
 
-def test_the_order_of_folds_is_a_function_of_the_seed():
-    def order(seed):
+def test_orders_of_folds_are_a_function_of_the_seed_and_the_number():
+    def orders(seed):
         optimizer = RandomSearch({"x": Real(0, 1)}, random_state=seed)
         started = FoldRace(SimpleNamespace(n_folds=8), is_worse, 0.05)
         started.begin(optimizer, steady=False)
-        return started.order
+        return [started.order(SimpleNamespace(number=i)) for i in range(5)]
 
-    orders = [order(seed) for seed in range(6)]
-    assert orders == [order(seed) for seed in range(6)]
-    assert len(set(orders)) > 3
-    assert sorted(orders[0]) == list(range(8))
+    assert orders(1) == orders(1)
+    assert len(set(orders(0) + orders(1))) > 8
+    assert sorted(orders(0)[3]) == list(range(8))
 
 
 def test_a_challenger_meets_the_incumbent_of_its_latest_fold():

@@ -13,6 +13,7 @@ from accsmbo.acquisition import LowerConfidenceBound
 from accsmbo.exceptions import SpaceExhausted, SurrogateFailedWarning
 from accsmbo.optimizers import SMBO, InitialDesign
 from accsmbo.optimizers._smbo import MAX_GP_POINTS, _effort, wants_forest
+from accsmbo.optimizers._views import VIEWS, turn
 from accsmbo.space import Categorical, Integer, Real
 from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate
 from accsmbo.testing import check_optimizer
@@ -115,6 +116,18 @@ def test_noisy_loss_with_known_noise_does_not_chase_luck():
         optimizer.tell(trial, value, noise=0.1)
     late = np.array([t.params["x"] for t in optimizer.history.trials[15:]])
     assert np.median(np.abs(late)) < 0.3
+
+
+def test_the_loss_to_improve_on_is_one_without_noise():
+    """A lucky noisy loss is not the incumbent."""
+    optimizer = SMBO({"x": Real(0.0, 1.0)}, random_state=0)
+    for value in (1.0, 0.5, -3.0, 0.7, 0.8):
+        noise = 2.0 if value == -3.0 else None
+        optimizer.tell(optimizer.ask(), value, noise=noise)
+    observations = optimizer.observations()
+    best = optimizer._posterior(observations)[1]
+    rows, t, _ = VIEWS[turn(observations.n_asked)].select(observations.y, 1)
+    assert best == t[rows == 1]
 
 
 def test_forest_is_the_default_of_mostly_categorical_spaces():

@@ -116,6 +116,16 @@ def test_known_noise_is_not_interpolated():
     assert np.mean((mean - clean) ** 2) < 0.3 * np.mean((y - clean) ** 2)
 
 
+def test_expected_noise_is_that_of_observations_whose_noise_is_unknown():
+    rng = np.random.default_rng(0)
+    U = rng.random((30, 1))
+    exact = np.arange(30) < 15
+    y = np.sin(5 * U[:, 0]) + np.where(exact, 0.0, 0.4 * rng.standard_normal(30))
+    mixed = GaussianProcess().fit(U, y, noise=np.where(exact, np.nan, 0.4))
+    known = GaussianProcess().fit(U, y, noise=np.where(exact, 0.0, 0.4))
+    assert mixed.noise_ < 0.05 < known.noise_
+
+
 def test_hyperparameters_are_learnt_from_a_subset_of_many_points():
     U, y = data(90)
     gp = GaussianProcess(max_fit_points=30).fit(U, y)

@@ -72,3 +72,20 @@ def test_slopes_are_derivatives():
     low, high = slope[between][1:], slope[between][:-1]
     assert np.all(secants >= np.minimum(low, high) - 1e-12)
     assert np.all(secants <= np.maximum(low, high) + 1e-12)
+
+
+def test_half_rank_squeezes_the_noise_of_bad_losses():
+    """Above the median the slope is that between the neighbours, below it is one."""
+    y = np.array([0.0, 1.0, 2.0, 3.0, 103.0, 203.0])
+    t, slope = HalfRank().transform(y)
+    assert slope[0] == pytest.approx((t[1] - t[0]) / 1.0)
+    assert slope[5] == pytest.approx((t[5] - t[4]) / 100.0)
+    # numpy.gradient weighs unequal neighbours by distance: 1 below, 100 above.
+    below, above = (t[3] - t[2]) / 1.0, (t[4] - t[3]) / 100.0
+    assert slope[3] == pytest.approx((100.0 * below + above) / 101.0)
+
+
+def test_half_rank_gives_equal_losses_one_slope():
+    slope = HalfRank().transform(np.array([0.0, 1.0, 2.0, 5.0, 5.0, 5.0]))[1]
+    assert np.all(np.isfinite(slope))
+    assert slope[3] == slope[4] == slope[5]
