@@ -76,6 +76,7 @@ class SearchCallbacks:
         self._data = {"X": X, "y": y, "metadata": metadata}
         self._root: Any = None
         self._tasks: Any = None
+        self._evaluations: dict[int, Any] = {}
         if HAS_CALLBACKS and (
             getattr(search, "_skl_callbacks", None)
             or hasattr(search, "_parent_callback_ctx")
@@ -100,13 +101,17 @@ class SearchCallbacks:
             self._tasks = self._begin(context)
 
     def evaluation(self, task_id: int) -> dict[str, Any]:
-        """Return the arguments that ``fit_and_score`` needs to report one fold."""
+        """Return the arguments that ``fit_and_score`` needs to report one fold.
+
+        A fold that is run again, because its worker died, keeps its task.
+        """
         if self._tasks is None:
             return {}
-        context = self._tasks.subcontext(
-            task_name="candidate-split-evaluation", task_id=task_id
-        )
-        return {"caller": self._search, "callback_ctx": context}
+        if task_id not in self._evaluations:
+            self._evaluations[task_id] = self._tasks.subcontext(
+                task_name="candidate-split-evaluation", task_id=task_id
+            )
+        return {"caller": self._search, "callback_ctx": self._evaluations[task_id]}
 
     def end_search(self) -> None:
         """Close the task that holds all evaluations."""
