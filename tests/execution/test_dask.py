@@ -10,10 +10,11 @@ import joblib
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from accsmbo import minimize
-from accsmbo.fidelity import Racing
+from accsmbo.fidelity import ASHA, Hyperband, Racing
 from accsmbo.optimizers import RandomSearch
 from accsmbo.search import RandomizedSearchCV
 from tests._searches import small_data
@@ -130,3 +131,29 @@ def test_racing_keeps_its_promises(client):
     assert np.array_equal(np.isfinite(scores).all(axis=1), full)
     assert search.best_score_ == results["mean_test_score"][full].max()
     assert 1 <= full.sum() < 12
+
+
+@pytest.mark.parametrize("strategy", [ASHA, Hyperband])
+def test_fitted_models_go_on_on_any_machine(client, strategy):
+    X, y = small_data(60)
+
+    def fit(executor):
+        search = RandomizedSearchCV(
+            RandomForestClassifier(random_state=0),
+            {"max_depth": range(1, 9), "max_features": stats.uniform(0.1, 0.9)},
+            n_iter=9,
+            cv=2,
+            random_state=0,
+            selection=strategy("n_estimators", max_resources=9),
+            executor=executor,
+        ).fit(X, y)
+        results = search.cv_results_
+        assert search.best_params_["n_estimators"] == 9
+        return dict(
+            zip(map(str, results["params"]), results["mean_test_score"], strict=True)
+        )
+
+    ours, theirs = fit(None), fit(client)
+    common = set(ours) & set(theirs)
+    assert len(common) >= 9
+    assert {k: ours[k] for k in common} == {k: theirs[k] for k in common}

@@ -160,26 +160,6 @@ def test_two_workers_as_they_come(selection):
     assert {k: scores[0][k] for k in common} == {k: scores[1][k] for k in common}
 
 
-def test_a_dask_client_runs_it_too():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address=None,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        search = search_of(
-            selection=ASHA("n_estimators", max_resources=9, min_resources=1),
-            estimator=RandomForestClassifier(random_state=0),
-            executor=client,
-        ).fit(X, Y)
-    assert search.cv_results_["n_resources"][search.best_index_] == 9
-    assert search.n_candidates_[0] == 12
-
-
 def test_a_resumed_search_ends_like_an_unbroken_one(tmp_path):
     def fit(n_stop, storage):
         stop = None if n_stop is None else [lambda h: len(h) >= n_stop]
