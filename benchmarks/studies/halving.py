@@ -157,7 +157,6 @@ PARAMETERS: list[tuple[str, int, Space, Callable, str, str, int]] = [
     ("phoneme", 1500, FOREST, forest, "neg_log_loss", "n_estimators", 81),
     ("credit-g", 1000, BOOSTING, boosting, "neg_log_loss", "max_iter", 81),
     ("vehicle", 846, NETWORK, network, "neg_log_loss", "max_iter", 54),
-    ("spambase", 1500, NETWORK, network, "neg_log_loss", "max_iter", 54),
 ]
 PENALTY = {"C": number(1e-5, 1e3, log=True)}
 KERNEL = {"C": number(1e-2, 1e3, log=True), "gamma": number(1e-4, 1e1, log=True)}
