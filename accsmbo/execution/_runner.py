@@ -110,6 +110,7 @@ def run(
         # As in the loop: sums in another order could propose other points.
         with threadpool_limits(limits=1):
             resume(optimizer, journal.events)
+        n_trials += optimizer.n_extra
     workers = make_workers(
         objective,
         executor=executor,

@@ -236,6 +236,7 @@ class RungOptimizer(Optimizer):
             A trial of the same space and resource.
         """
         self._start()
+        self.n_extra += 1
         key = trial.subspace, trial.unit.tobytes()
         rung = self._rung_of(trial)
         candidate = self._by_point.get(key)

@@ -54,10 +54,13 @@ class Optimizer(BaseEstimator):
         Whether what is told changes what is asked.
     sequential : bool
         Whether to ask no more trials at once than all workers can be busy with.
+    n_extra : int
+        Trials of an earlier run that may be needed beside the budget.
     """
 
     adaptive: bool = True
     sequential: bool = False
+    n_extra: int = 0
 
     def __init__(
         self,

@@ -189,15 +189,22 @@ def test_a_resumed_search_ends_like_an_unbroken_one(tmp_path):
 
 def test_more_candidates_can_follow(tmp_path):
     path = tmp_path / "study.jsonl"
-    strategy = SuccessiveHalving("n_estimators", max_resources=9)
-    forest = RandomForestClassifier(random_state=0)
-    for n_iter in (3, 9):
+    # the better, the later: what was promoted at first would not be any more
+    order = {"a": list(range(200))}
+    for n_iter in (3, 9, 27):
         search = search_of(
-            selection=strategy, estimator=forest, n_iter=n_iter, storage=path
+            RandomizedSearchCV,
+            SuccessiveHalving(min_resources=4),
+            estimator=Recorder(value=lambda e: e.a),
+            space=order,
+            n_iter=n_iter,
+            storage=path,
         ).fit(X, Y)
-    assert len({t.unit.tobytes() for t in search.history_.trials}) == 9
-    assert search.cv_results_["n_resources"][search.best_index_] == 9
+    asked = [t.params["a"] for t in search.history_.trials]
+    assert len(set(asked)) == 27
     assert len(set(rows(search))) == len(rows(search))
+    assert search.best_params_["a"] == max(asked)
+    assert search.cv_results_["n_resources"][search.best_index_] == 120
 
 
 def test_groups_stay_apart_on_every_rung():
