@@ -141,3 +141,18 @@ class Selection(BaseEstimator):
             Values by name.
         """
         return {}
+
+    def advice(self, records: Records) -> str:
+        """Return what to add to the message that all fits failed.
+
+        Parameters
+        ----------
+        records : sequence of (Trial, Evaluation)
+            All finished trials.
+
+        Returns
+        -------
+        str
+            Whole sentences, or nothing.
+        """
+        return ""

@@ -225,6 +225,25 @@ class Ladder(Selection):
             "max_resources_": int(amounts[-1]),
         }
 
+    def advice(self, records: Records) -> str:
+        """Return what to add to the message that all fits failed.
+
+        Parameters
+        ----------
+        records : sequence of (Trial, Evaluation)
+            All finished trials.
+
+        Returns
+        -------
+        str
+            Says with how much of the resource they failed.
+        """
+        return (
+            f"No candidate succeeded with {_amounts(records).max()} of "
+            f"resource={self.resource!r}, so that none got more. If that is too little "
+            f"for a fit, raise min_resources={self.min_resources!r}."
+        )
+
     def _check_resource(self, objective: CrossValidationObjective) -> None:
         if not isinstance(self.resource, str):
             raise TypeError(

@@ -34,7 +34,7 @@ class SearchResults(BaseSearchCV):
             warn_interrupted(len(history), n_trials)
         records = sorted(history, key=lambda record: record[0].number)
         folds = [fold for _, evaluation in records for fold in evaluation.folds]
-        warn_or_raise_about_fit_failures(folds, self.error_score)
+        self._report_failures(records, folds)
         if callable(self.scoring):
             insert_error_scores(folds, self.error_score)
         first_scores = folds[0]["test_scores"]
@@ -60,6 +60,14 @@ class SearchResults(BaseSearchCV):
         )
         if self.refit or not self.multimetric_:
             self._store_best(refit_metric, may_win)
+
+    def _report_failures(self, records, folds):
+        try:
+            warn_or_raise_about_fit_failures(folds, self.error_score)
+        except ValueError as error:
+            if self.selection is None:
+                raise
+            raise ValueError(f"{error}{self.selection.advice(records)}") from error
 
     def _objective_metric(self, scores):
         if not self.multimetric_:

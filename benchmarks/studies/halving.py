@@ -20,7 +20,8 @@ The resource is the number of samples, or a parameter where the name of the task
 it. Tasks that begin with `rare:` have a class of 1 to 10 %.
 
 In the summary `better` is the share by which the loss is lower than scikit-learn's:
-mean losses over the seeds of a task, then the median over the tasks.
+mean losses over the seeds of a task, then the median over the tasks. A search in which
+every fit failed counts as -1.
 """
 
 import argparse
@@ -326,7 +327,13 @@ def ours(task: Task, method: str, seed: int, budget: int) -> dict[str, Any]:
         random_state=seed,
         selection=selection,
         stop_when=Spent(budget),
-    ).fit(task.folds.X, task.folds.y)
+    )
+    try:
+        search.fit(task.folds.X, task.folds.y)
+    except ValueError as error:
+        if "fits failed" not in str(error):
+            raise
+        return {"loss": None, "spent": None, "failed": n * N_FOLDS, "candidates": n}
     return result(task, search, budget) | {"candidates": n}
 
 
@@ -338,15 +345,17 @@ def summarise(runs: dict[str, Any]) -> dict[str, Any]:
             for k, v in runs.items()
         ]
     )
+    frame["loss"] = frame["loss"].astype(float).fillna(np.inf)
     loss = frame.pivot_table("loss", "task", "method", aggfunc="mean", sort=False)
     failed = frame.pivot_table("failed", "task", "method", aggfunc="sum", sort=False)
     table: dict[str, Any] = {}
     for task, row in loss.dropna().iterrows():
         table[task] = {
             m: {
-                "loss": float(f"{value:.6g}"),
-                "better": round(
-                    float((row["sklearn"] - value) / abs(row["sklearn"])), 5
+                "loss": float(f"{value:.6g}") if np.isfinite(value) else None,
+                "better": max(
+                    -1.0,
+                    round(float((row["sklearn"] - value) / abs(row["sklearn"])), 5),
                 ),
                 "failed": int(failed.loc[task, m]),
             }

@@ -88,6 +88,29 @@ def test_case_53_rungs_that_fail_do_not_decide():
     assert search.cv_results_["n_resources"][search.best_index_] == 20
 
 
+def test_case_53_a_first_rung_that_fails_as_a_whole_is_said():
+    X, y = small_data(60)
+
+    class NeedsMany(Recorder):
+        def fit(self, X, y=None):
+            if len(X) < 20:
+                raise ValueError("too few rows")
+            return super().fit(X, y)
+
+    def fit(selection):
+        return GridSearchCV(
+            NeedsMany(value=lambda e: e.a),
+            {"a": list(range(6))},
+            cv=2,
+            selection=selection,
+        ).fit(X, y)
+
+    message = r"too few rows(.|\n)*with 20 of resource='n_samples'.*raise min_resources"
+    with pytest.raises(ValueError, match=message):
+        fit(SuccessiveHalving(min_resources=20))
+    assert fit(SuccessiveHalving(min_resources=50)).best_params_ == {"a": 5}
+
+
 def rare(seed):
     """Return 45 samples of one class and 5 of another, in random order."""
     rng = np.random.default_rng(seed)
