@@ -75,8 +75,9 @@ class Selection(BaseEstimator):
         optimizer : Optimizer
             Not started, with the ``space`` and ``random_state`` of the given one. To
             resume a run the loop makes a twin, ``type(o)(**o.get_params(deep=False))``,
-            so it clones what it wraps when it starts. Its history holds all trials, of
-            every fidelity.
+            so it makes a twin of what it wraps when it starts, in the same way
+            (``clone`` would take the data from a fitted density). Its history holds
+            all trials, of every fidelity.
         n_trials : int
             Largest number of trials.
         """

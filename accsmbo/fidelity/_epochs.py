@@ -3,8 +3,6 @@
 
 from typing import Any
 
-from sklearn.base import clone
-
 from accsmbo.history import History, Trial
 from accsmbo.optimizers import Observations, Optimizer
 from accsmbo.optimizers._observations import Proposal
@@ -21,14 +19,14 @@ class Epochs(Optimizer):
     Parameters
     ----------
     optimizer : Optimizer
-        Proposes; cloned at the start.
+        Proposes; a twin of it, with the same params, is asked.
     n_candidates : int, default=4
         Candidates of an epoch.
 
     Attributes
     ----------
     optimizer_ : Optimizer
-        The clone.
+        The twin.
     """
 
     _queue: list[Proposal]
@@ -131,7 +129,9 @@ class Epochs(Optimizer):
 
     def _start(self) -> None:
         if not hasattr(self, "optimizer_"):
-            self.optimizer_: Optimizer = clone(self.optimizer)
+            # clone would take the data from a fitted density.
+            params = self.optimizer.get_params(deep=False)
+            self.optimizer_: Optimizer = type(self.optimizer)(**params)
             self.adaptive = self.optimizer_.adaptive
             self.sequential = self.optimizer_.sequential
             self._queue = []

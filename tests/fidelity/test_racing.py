@@ -158,6 +158,19 @@ def test_an_epoch_serves_candidates_of_one_model():
     assert inner.n_asked == len(inner.history) == 16
 
 
+def test_an_epoch_keeps_a_fitted_density():
+    search = fit(
+        AccSMBOSearchCV,
+        {"C": loguniform(1e-6, 1e5)},
+        estimator=LogisticRegression(),
+        scoring="neg_log_loss",
+        selection=Racing(n_challengers=4),
+        n_iter=8,
+    )
+    assert search.density_ is not None
+    assert search.optimizer_.optimizer_.density is search.density_
+
+
 def test_two_workers_and_determinism():
     runs = [fit(n_jobs=2, deterministic=True) for _ in range(2)]
     assert told(runs[0]) == told(runs[1])
