@@ -124,10 +124,10 @@ class FidelityObjective(CrossValidationObjective):
             record = self._fit_and_score(
                 clone(self.estimator), trial, index, n_trials, callback, train=train
             )
-            return self._without_estimator(record, train, test)
+            return self._bare(record, trial, train, test)
         record = self._go_on(trial, index, n_trials, callback, start)
         state = record.pop("state", None)
-        record = self._without_estimator(record, train, test)
+        record = self._bare(record, trial, train, test)
         return record if state is None else record | {"state": state}
 
     def combine(
@@ -153,6 +153,18 @@ class FidelityObjective(CrossValidationObjective):
         if all(state is None for state in states):
             return evaluation
         return replace(evaluation, warm_start=states)
+
+    def _bare(
+        self, record: dict[str, Any], trial: Trial, train: Any, test: Any
+    ) -> dict[str, Any]:
+        """Return a record without the estimator; predictions with all of the resource.
+
+        What a model predicts that had less says nothing of one fitted on everything.
+        """
+        if trial.fidelity is None or trial.fidelity >= self.max_resources:
+            return self._without_estimator(record, train, test)
+        del record["estimator"]
+        return record | {"predictions": None} if self.keep_predictions else record
 
     def _rows(self, index: int, trial: Trial) -> Any:
         """Return the training rows of a trial, in the order of the data."""

@@ -298,6 +298,33 @@ def test_candidates_that_fail_are_never_promoted(selection, error_score):
     assert not odd[~first].any()
 
 
+class GrownTrees(RandomForestClassifier):
+    """Counts the trees it has grown."""
+
+    n_grown = 0
+
+    def fit(self, X, y, sample_weight=None):
+        before = len(getattr(self, "estimators_", []))
+        super().fit(X, y, sample_weight)
+        GrownTrees.n_grown += len(self.estimators_) - before
+        return self
+
+
+@pytest.mark.parametrize("selection", STRATEGIES)
+def test_no_tree_of_a_search_is_grown_twice(selection):
+    GrownTrees.n_grown = 0
+    search = search_of(
+        RandomizedSearchCV,
+        selection("n_estimators", max_resources=9),
+        estimator=GrownTrees(random_state=0),
+        refit=False,
+    ).fit(X, Y)
+    furthest = {}
+    for trial in search.history_.trials:
+        furthest[trial.unit.tobytes()] = int(trial.fidelity)
+    assert GrownTrees.n_grown == 2 * sum(furthest.values())
+
+
 def test_ties_go_to_the_first():
     search = search_of(
         GridSearchCV,
@@ -342,7 +369,8 @@ def test_models_that_could_have_gradients_are_fitted_as_they_are():
         keep_predictions=True,
     ).fit(X, Y)
     assert "score_error_estimate" not in search.cv_results_
-    assert len(search.predictions_) == len(search.cv_results_["params"])
+    full = search.cv_results_["n_resources"] == 120
+    assert len(search.predictions_) == full.sum() < len(full)
 
 
 def test_conditions_count_what_has_all_of_the_resource():
