@@ -179,8 +179,16 @@ class History(Sequence[tuple[Trial, Evaluation]]):
 
     @property
     def best(self) -> tuple[Trial, Evaluation] | None:
-        """The pair with the smallest loss over all folds, the first of equals."""
+        """The pair with the smallest loss over all folds, the first of equals.
+
+        Where trials had different amounts of a resource, among those with the most.
+        """
         finished = [r for r in self._records if not (r[1].failed or r[1].partial)]
+        amounts = [_amount(trial) for trial, _ in finished]
+        most = max(amounts, default=math.inf)
+        finished = [
+            r for r, amount in zip(finished, amounts, strict=True) if amount == most
+        ]
         return min(finished, key=lambda r: (r[1].value, r[0].number), default=None)
 
     @property
@@ -211,7 +219,8 @@ class History(Sequence[tuple[Trial, Evaluation]]):
         -------
         pandas.DataFrame
             Columns ``number``, ``value``, ``param_*``, ``seed``, ``start_time``,
-            ``end_time`` (seconds since the epoch), ``error``.
+            ``end_time`` (seconds since the epoch), ``error``; ``fidelity`` where trials
+            had different amounts of a resource.
 
         Raises
         ------
@@ -237,4 +246,12 @@ class History(Sequence[tuple[Trial, Evaluation]]):
             }
             for trial, evaluation in self._records
         ]
-        return pd.DataFrame(rows)
+        frame = pd.DataFrame(rows)
+        amounts = [trial.fidelity for trial in self.trials]
+        if any(amount is not None for amount in amounts):
+            frame["fidelity"] = amounts
+        return frame
+
+
+def _amount(trial: Trial) -> float:
+    return math.inf if trial.fidelity is None else trial.fidelity

@@ -48,3 +48,17 @@ def test_to_frame_has_a_row_per_trial():
     assert frame["param_x"].tolist() == [0, 1]
     assert frame["value"].isna().tolist() == [False, True]
     assert frame["error"].tolist()[1] == "boom"
+
+
+def test_with_different_amounts_of_a_resource_the_best_has_the_most():
+    history = History()
+    for number, (value, amount) in enumerate([(0.1, 1.0), (0.4, 9.0), (0.3, 9.0)]):
+        trial = Trial(number, {"x": number}, np.array([0.5]), fidelity=amount)
+        history.append(trial, Evaluation(value=value))
+    assert history.best_params == {"x": 2}
+    last = Trial(3, {"x": 3}, np.array([0.5]), fidelity=27.0)
+    history.append(last, Evaluation(error="boom"))
+    assert history.best_params == {"x": 2}
+    frame = history.to_frame()
+    assert frame["fidelity"].tolist() == [1.0, 9.0, 9.0, 27.0]
+    assert "fidelity" not in history_of(1.0).to_frame()
