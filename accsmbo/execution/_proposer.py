@@ -24,9 +24,10 @@ __all__ = ["NEWEST", "Proposer"]
 
 T = TypeVar("T")
 
-# Share of a trial that a worker may wait for an optimizer to use the newest result;
-# beyond, it gets what was proposed before.
-MAX_IDLE_SHARE = 0.01
+# A worker waits for an optimizer to use the newest result for this share of a trial, or
+# for 1 / n of it after n results, of which the newest is one; beyond, it gets what was
+# proposed before.
+IDLE_SHARE = 0.01
 # Weight of the newest duration in running means.
 NEWEST = 0.3
 # Longest uninterrupted wait: on Windows Ctrl-C only gets through between two waits.
@@ -73,7 +74,8 @@ class Proposer:
     @property
     def runs_beside(self) -> bool:
         """Whether to propose beside the loop: an answer takes long against a trial."""
-        longest = MAX_IDLE_SHARE * self.interval * self._n_slots
+        share = max(IDLE_SHARE, 1.0 / max(1, len(self._optimizer.history)))
+        longest = share * self.interval * self._n_slots
         return not self._stays and self.seconds > longest > 0.0
 
     @property

@@ -80,6 +80,9 @@ class ValuesOnly(Padded):
         return super().__call__(params)[0]
 
 
+KINDS = {"values": (SMBO, ValuesOnly), "gradients": (AccSMBO, Padded)}
+
+
 def until_close(objective, optimizer, target, executor, seed):
     """Return wall seconds and evaluations until a loss is within the target."""
     optimizer.set_params(space=SPACE, random_state=seed)
@@ -99,16 +102,14 @@ def until_close(objective, optimizer, target, executor, seed):
     return max(e.end_time for e in history.evaluations) - start, len(history)
 
 
-def compare(problems, seeds):
+def compare(problems, seeds, kinds):
     rows = []
     for seed in range(seeds):
         for name, (curve, problem) in problems(seed).items():
             fine = curve(np.linspace(0, 1, 4001))
             target = fine.min() + 1e-3 * abs(fine.min())
-            for kind, optimizer, cls in (
-                ("values", SMBO, ValuesOnly),
-                ("gradients", AccSMBO, Padded),
-            ):
+            for kind in kinds:
+                optimizer, cls = KINDS[kind]
                 objective = cls(curve, problem)
                 reached = [
                     until_close(objective, optimizer(), target, n, seed) for n in (1, 4)
@@ -146,6 +147,7 @@ def main():
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     arguments = parser.parse_args()
     texts = {"rcv1": rcv1(arguments.data), "imdb": imdb(arguments.data)}
     X, y = pc4(arguments.data)
@@ -160,7 +162,7 @@ def main():
 
     # The worker processes are there before anything is timed.
     minimize(len, SPACE, optimizer=RandomSearch(), n_trials=8, executor=4)
-    rows = compare(problems, arguments.seeds)
+    rows = compare(problems, arguments.seeds, arguments.kinds)
     results = {"environment": environment([]), "ratios, 4 workers to 1": summary(rows)}
     text = json.dumps(results, indent=1)
     if arguments.out:
