@@ -25,6 +25,15 @@ def test_best_is_the_smallest_loss_and_the_first_of_equals():
     np.testing.assert_array_equal(history.values, [np.nan, 3, 1, np.nan, 1])
 
 
+def test_the_best_has_all_folds():
+    history = history_of(3.0)
+    trial = Trial(1, {"x": 1}, np.array([0.5]))
+    evaluation = Evaluation(value=2.0, fold_indices=(0, 2))
+    assert evaluation.partial
+    history.append(trial, evaluation)
+    assert history.best_params == {"x": 0}
+
+
 def test_a_history_is_a_sequence_in_order_of_telling():
     history = history_of(2.0, 1.0)
     assert len(history) == 2

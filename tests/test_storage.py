@@ -112,6 +112,7 @@ def test_gradients_errors_and_folds_round_trip(path):
         Evaluation(value=1.5, gradient={"x": np.float64(2.0)}, noise=0.1),
         Evaluation(error="no\nvalue", start_time=1.0, end_time=2.5),
         Evaluation(value=2.0, folds=({"test_scores": {"a": np.float64(1)}},)),
+        Evaluation(value=3.0, folds=({"test_scores": 1.0},), fold_indices=(2,)),
     ]
     with JournalStorage(path).open(space, {}, seed=0) as journal:
         for evaluation in evaluations:
@@ -120,11 +121,12 @@ def test_gradients_errors_and_folds_round_trip(path):
             journal.told(trial, evaluation)
     assert JournalStorage(path).load().evaluations[0].gradient == {"x": 2.0}
     for a, b in zip(JournalStorage(path).load().evaluations, evaluations, strict=True):
-        assert (a.value, a.noise, a.error, a.folds) == (
+        assert (a.value, a.noise, a.error, a.folds, a.fold_indices) == (
             b.value,
             b.noise,
             b.error,
             b.folds,
+            b.fold_indices,
         )
 
 
