@@ -23,7 +23,14 @@ class Selection(BaseEstimator):
     A strategy is a set of arguments: it keeps nothing of a run, so that one object
     serves many searches. A search calls the methods below in this order; each default
     changes nothing.
+
+    Attributes
+    ----------
+    unit : str
+        What one trial is, for the progress text.
     """
+
+    unit: str = "candidate"
 
     def check(self, objective: CrossValidationObjective, optimizer: Optimizer) -> None:
         """Check the arguments against what is to be tuned, before anything runs.

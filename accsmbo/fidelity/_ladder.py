@@ -41,6 +41,8 @@ class Ladder(Selection):
         Seed of the subsamples.
     """
 
+    unit = "evaluation"
+
     def __init__(
         self,
         resource: str = N_SAMPLES,

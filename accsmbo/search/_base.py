@@ -326,7 +326,8 @@ class BaseOptimizerSearchCV(SearchResults):
         selection = self.selection
         race = None if selection is None else selection.race(objective)
         size = n_trials, objective.n_folds
-        with Progress(self.verbose, *size, at_most=race is not None) as progress:
+        some = {} if selection is None else {"at_most": True, "unit": selection.unit}
+        with Progress(self.verbose, *size, **some) as progress:
             after_trial = AfterTrial(progress, store, self.callbacks)
             reason = run(
                 optimizer,

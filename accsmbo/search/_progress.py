@@ -21,16 +21,25 @@ class Progress:
     n_trials, n_folds : int
         Size of the search.
     at_most : bool, default=False
-        Whether some candidates may get fewer folds.
+        Whether there may be fewer fits.
+    unit : str, default="candidate"
+        What one trial is.
     """
 
     def __init__(
-        self, verbose: int, n_trials: int, n_folds: int, *, at_most: bool = False
+        self,
+        verbose: int,
+        n_trials: int,
+        n_folds: int,
+        *,
+        at_most: bool = False,
+        unit: str = "candidate",
     ) -> None:
         self.verbose = int(verbose)
         self.n_trials = n_trials
         self.n_folds = n_folds
         self.at_most = at_most
+        self.unit = unit
         self._bar: Any = None
 
     def __enter__(self) -> "Progress":
@@ -38,12 +47,12 @@ class Progress:
             limit, total = ("up to ", "at most") if self.at_most else ("", "totalling")
             sys.stdout.write(
                 f"Fitting {limit}{self.n_folds} folds for each of {self.n_trials} "
-                f"candidates, {total} {self.n_folds * self.n_trials} fits\n"
+                f"{self.unit}s, {total} {self.n_folds * self.n_trials} fits\n"
             )
         if self.verbose == 1 and sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=self.n_trials, unit="candidate")
+            self._bar = tqdm(total=self.n_trials, unit=self.unit)
         return self
 
     def update(self, history: History) -> None:

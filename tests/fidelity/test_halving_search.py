@@ -373,6 +373,12 @@ def test_models_that_could_have_gradients_are_fitted_as_they_are():
     assert len(search.predictions_) == full.sum() < len(full)
 
 
+def test_the_progress_text_counts_evaluations(capsys):
+    search_of(verbose=1, selection=SuccessiveHalving(min_resources=10)).fit(X, Y)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "Fitting up to 2 folds for each of 18 evaluations, at most 36 fits"
+
+
 def test_conditions_count_what_has_all_of_the_resource():
     def value(estimator):
         return 0.9 if estimator.n_rows_ < 60 else 0.5
