@@ -9,7 +9,8 @@ into training and validation; `--fraction` uses a part of both. K = 3 members.
 
 - `single`: best of random search and of AccSMBO, `--candidates` trials each, by
   validation likelihood; L2 of kernels and biases in [1e-3, 1e3], dropout in
-  [1e-3, 0.9].
+  [1e-3, 0.9]. The L2 strengths are divided by the number of images; with `--fraction`
+  both ends are that much smaller, for all methods, so that the weights see the same.
 - `deep`: that configuration with K seeds.
 - `row`: greedy selection of K from the random search, one seed.
 - `hyper-deep`: `row`, stratified over K seeds, selected again.
@@ -60,11 +61,8 @@ METHODS = [
     "row",
     "hyper-deep",
 ]
-SPACE = {
-    "alpha": Real(1e-3, 1e3, log=True),
-    "alpha_bias": Real(1e-3, 1e3, log=True),
-    "dropout": Real(1e-3, 0.9, log=True),
-}
+L2_BOUNDS = 1e-3, 1e3
+DROPOUT_BOUNDS = 1e-3, 0.9
 # NLL, accuracy, ECE of Table 1 (fmnist).
 PAPER = {
     "mlp": {
@@ -115,6 +113,12 @@ class Study:
         self.held, self.kept = order[: n // 5], order[n // 5 : n]
         self.X, self.y = X, y
         self.test = read("t10k", "images-idx3"), read("t10k", "labels-idx1")
+        self.l2_bounds = tuple(end * options.fraction for end in L2_BOUNDS)
+        self.space = {
+            "alpha": Real(*self.l2_bounds, log=True),
+            "alpha_bias": Real(*self.l2_bounds, log=True),
+            "dropout": Real(*DROPOUT_BOUNDS, log=True),
+        }
         self._random: list[dict] | None = None
         self._single: dict | None = None
 
@@ -184,7 +188,7 @@ class Study:
         n_trials = self.options.candidates
         minimize(
             objective,
-            SPACE,
+            self.space,
             optimizer=optimizer,
             n_trials=n_trials,
             random_state=self.seed,
@@ -265,7 +269,7 @@ class Study:
         for _ in range(self.options.candidates):
             params = {
                 name: float(np.exp(rng.uniform(np.log(d.low), np.log(d.high))))
-                for name, d in SPACE.items()
+                for name, d in self.space.items()
             }
             params |= dict(
                 zip(
@@ -286,6 +290,8 @@ class Study:
 
     def tuned(self) -> dict:
         return {
+            "l2_bounds": self.l2_bounds,
+            "dropout_bounds": DROPOUT_BOUNDS,
             "tuning": self.options.tuning,
             "tuning_learning_rate": self.options.tuning_learning_rate,
             "entropy_weight": self.options.entropy_weight,

@@ -155,11 +155,28 @@ def test_a_backward_pass_without_weights_gives_the_same_inputs(layer, problem):
     Z, cache = layer.forward(params, X, f)
     grads = {name: np.zeros_like(values) for name, values in params.items()}
     dX, df = layer.backward(params, cache, np.ones_like(Z), grads=grads)
+    _, cache = layer.forward(params, X, f)
     lean_dX, lean_df = layer.backward(params, cache, np.ones_like(Z))
     np.testing.assert_array_equal(lean_dX, dX)
     if f is not None:
         for lean, full in zip(lean_df, df, strict=True):
             np.testing.assert_array_equal(lean, full)
+
+
+@pytest.mark.parametrize(
+    "layer", [name for name in LAYERS if name.startswith("convolution")], indirect=True
+)
+def test_blocks_of_examples_give_what_one_block_gives(layer, problem, monkeypatch):
+    params, X, f = problem["params"], problem["X"], problem["f"]
+    found = []
+    for size in (1 << 30, 1):
+        monkeypatch.setattr(f"{ConvolutionLayer.__module__}.BLOCK_BYTES", size)
+        grads = {name: np.zeros_like(values) for name, values in params.items()}
+        Z, cache = layer.forward(params, X, f)
+        dX, df = layer.backward(params, cache, np.cos(Z), grads=grads)
+        found.append([Z, dX, *(df or ()), *grads.values()])
+    for together, apart in zip(*found, strict=True):
+        np.testing.assert_allclose(apart, together, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("units", [0, 5])

@@ -40,21 +40,21 @@ def random_parameters(layer, rng):
     return {name: rng.normal(size=entry.shape) for name, entry in shapes.items()}
 
 
-def scaled(layer, params, e, **options):
-    """Return embeddings [e | e'] in two parts, times their scales."""
-    d = layer.scales(params, **options)
-    parts = e[..., : d[0].shape[1]], e[..., d[0].shape[1] :]
-    return parts[0] * d[0][:, None], parts[1] * d[1][:, None]
+def moving(layer, params, e, **options):
+    """Return the moving parts of kernel and bias for embeddings [e | e']."""
+    v, delta = layer.scales(params, **options)
+    kernel, bias = e[..., : v.shape[1]], e[..., v.shape[1] :]
+    return kernel * v[:, None], params["b"][:, None] + bias * delta[:, None]
 
 
 def forward(layer, params, X, e):
     """Return the outputs for embeddings [e | e']."""
-    return layer.forward(params, X, scaled(layer, params, e))[0]
+    return layer.forward(params, X, moving(layer, params, e))[0]
 
 
 def penalty(layer, params, strengths, e):
     """Return the regulariser for embeddings [e | e']."""
-    f = scaled(layer, params, e, by_regularizer=True)
+    f = moving(layer, params, e, by_regularizer=True)
     return layer.penalty(params, strengths, f=f).value
 
 

@@ -101,6 +101,6 @@ def test_outputs_regulariser_and_gradients(reference, tag):
         np.testing.assert_allclose(grads[name], expected, **TOLERANCE)
     if e is not None:
         np.testing.assert_allclose(totals.z, by_member(given["de"]), **TOLERANCE)
-        f = embedding.scaled(params, e, layer.scales(params, by_regularizer=True))
+        f = stage._moving(embedding, params, e, by_regularizer=True)
         dlam = np.stack(layer.penalty(params, strengths, f=f).by_strengths(), axis=-1)
         np.testing.assert_allclose(dlam, by_member(given["dlam"]), **TOLERANCE)

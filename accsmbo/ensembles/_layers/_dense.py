@@ -10,13 +10,13 @@ A              rows of inputs of one member under the kernel, (b p, n)
 P, Q           A (W o r_k) and A (Delta o u_k), the large products, (K, b, p, s)
 Z              outputs, (K, b, p, s)
 d              scales (v, delta) of the embeddings (e, e'), each (K, s)
-f              scaled embeddings (v_k o e, delta_k o e'), each (K, b, s)
+f              moving parts (v_k o e, b_k(lam)), each (K, b, s)
 
     W_k(lam) = W o (r_k s_k^T) + [Delta o (u_k v_k^T)] o e(lam)^T            (7), (10)
     b_k(lam) = b_k + delta_k o e'(lam)                                       (7), (11)
 
-so that an output is P o s_k + Q o (v_k o e) + b_k + delta_k o e'. Without factors it is
-(3), without Delta (2), without both a plain layer.
+so that an output is P o s_k + Q o (v_k o e) + b_k(lam), where the last two come from
+the embedding. Without factors it is (3), without Delta (2), without both a plain layer.
 """
 
 import math
@@ -36,7 +36,7 @@ from accsmbo.ensembles._layers._rank_one import add_row_gradients
 class LinearCache:
     """What the backward pass needs of the forward pass (see the notation).
 
-    Q and f are None for a layer without hyperparameters.
+    Q is None for a layer without Delta, f for one without hyperparameters.
     """
 
     X: np.ndarray
@@ -191,7 +191,7 @@ class DenseLayer:
         X : ndarray of shape (K or 1, b, ...)
             Inputs; a first axis of length 1 is shared by the members.
         f : pair of ndarray of shape (K, b, s) or None
-            Scaled embeddings of kernel and bias, for a tuned layer.
+            Moving parts of kernel and bias; None if there are no hyperparameters.
 
         Returns
         -------
@@ -204,17 +204,21 @@ class DenseLayer:
         positions = math.prod(outputs[:-1])
         shape = (self.n_members, X.shape[1], positions, self.n_outputs)
         Z, P = np.empty(shape, X.dtype), np.empty(shape, X.dtype)
-        Q = None if f is None else np.empty(shape, X.dtype)
-        s, b = self._factor(params, "s"), params["b"]
+        Q = np.empty(shape, X.dtype) if self.tuned else None
+        s = self._factor(params, "s")
+        bias = (
+            f[1]
+            if f is not None
+            else np.broadcast_to(params["b"][:, None], (*shape[:2], self.n_outputs))
+        )
         for block in self._blocks(X):
             k, place = block.member, block.place
             self._multiply(params, "W", "r", block, out=P[place])
             np.multiply(P[place], 1.0 if s is None else s[k], out=Z[place])
-            Z[place] += b[k]
-            if f is not None and Q is not None:
+            Z[place] += bias[place][:, None]
+            if Q is not None and f is not None:
                 self._multiply(params, "Delta", "u", block, out=Q[place])
                 Z[place] += Q[place] * f[0][place][:, None]
-                Z[place] += f[1][place][:, None]
         return Z.reshape(*shape[:2], *outputs), LinearCache(X, P, Q, f)
 
     def backward(
@@ -233,7 +237,7 @@ class DenseLayer:
         params : dict of str to ndarray
             Parameters.
         cache : LinearCache
-            Result of `forward`.
+            Result of `forward`; its Q is overwritten.
         dZ : ndarray of shape (K, b, ...)
             Gradient by the outputs.
         grads : dict of str to ndarray or None
@@ -246,10 +250,11 @@ class DenseLayer:
         dX : ndarray of shape (K or 1, b, ...) or None
             Gradient by the inputs.
         df : pair of ndarray of shape (K, b, s) or None
-            Gradient by the scaled embeddings; may share memory with `dZ`.
+            Gradient by the moving parts; may share memory with `dZ`.
         """
         dZ = dZ.reshape(cache.P.shape)
         dX = np.empty_like(cache.X) if needs_input else None
+        Q = cache.Q
         for block in self._blocks(cache.X):
             dP, dQ = self._product_gradients(params, cache, dZ, block)
             if grads is not None:
@@ -259,11 +264,9 @@ class DenseLayer:
                 self._add_column_gradients(cache, dZ, block, grads)
             if dX is not None:
                 self._put_input_gradient(params, dP, dQ, block, dX)
-        if cache.Q is None:
-            return dX, None
-        if cache.P.shape[2] == 1:
-            return dX, ((dZ * cache.Q)[:, :, 0], dZ[:, :, 0])
-        return dX, (np.einsum("kbps,kbps->kbs", dZ, cache.Q), dZ.sum(axis=2))
+            if Q is not None:
+                Q[block.place] *= dZ[block.place]
+        return dX, None if Q is None else (_over_positions(Q), _over_positions(dZ))
 
     def penalty(
         self,
@@ -283,8 +286,7 @@ class DenseLayer:
         strengths : tuple of two ndarray of shape (K, b)
             L2 strengths of the kernel and of the bias, per member and example.
         f : pair of ndarray of shape (K, b, s) or None
-            Embeddings scaled by `scales(params, by_regularizer=True)`, for a tuned
-            layer.
+            Moving parts, with `scales(params, by_regularizer=True)`.
         df : pair of ndarray of shape (K, b, s) or None
             Gradients by `f` that are added to.
         grads : dict of str to ndarray or None
@@ -335,7 +337,7 @@ class DenseLayer:
         s, dZ = self._factor(params, "s"), dZ[block.place]
         dP = dZ if s is None else dZ * s[block.member]
         dP = dP.reshape(-1, self.n_outputs)
-        if cache.f is None:
+        if cache.Q is None or cache.f is None:
             return dP, None
         scale = cache.f[0][block.place][:, None]
         return dP, (dZ * scale).reshape(dP.shape)
@@ -359,9 +361,10 @@ class DenseLayer:
     def _add_column_gradients(
         self, cache: LinearCache, dZ: np.ndarray, block: Block, grads: Views
     ) -> None:
-        """Add the gradients of b and s from one block."""
+        """Add the gradients of s and, if b does not move, of b from one block."""
         rows = dZ[block.place].reshape(-1, self.n_outputs)
-        grads["b"][block.member] += rows.sum(axis=0)
+        if cache.f is None:
+            grads["b"][block.member] += rows.sum(axis=0)
         ds = self._factor(grads, "s")
         if ds is not None:
             P = cache.P[block.place].reshape(rows.shape)
@@ -386,3 +389,8 @@ class DenseLayer:
             target[...] = inputs
         else:
             target += inputs
+
+
+def _over_positions(values: np.ndarray) -> np.ndarray:
+    """Return the sums over the positions of (K, b, p, s) values."""
+    return values[:, :, 0] if values.shape[2] == 1 else values.sum(axis=2)

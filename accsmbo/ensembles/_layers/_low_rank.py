@@ -5,7 +5,7 @@ Notation
 --------
 K, b, r, s, h  members, examples, inputs, outputs, rank
 G, H           low-rank matrices, (r, h) and (s, h)
-f              scaled embeddings (e, delta_k o e') of kernel and bias
+f              moving parts (e, b_k(lam)) of kernel and bias
 P              X (W o r_k), (K, b, 1, s)
 Y              X G, (K or 1, b, h), kept as the Q of `LinearCache`
 
@@ -99,7 +99,7 @@ class LowRankDenseLayer(DenseLayer):
         X : ndarray of shape (K or 1, b, r)
             Inputs; a first axis of length 1 is shared by the members.
         f : pair of ndarray of shapes (K, b, h) and (K, b, s)
-            Scaled embeddings of kernel and bias.
+            Moving parts of kernel and bias.
 
         Returns
         -------
@@ -110,10 +110,9 @@ class LowRankDenseLayer(DenseLayer):
         """
         if f is None:
             raise ValueError("f must be given: a low-rank layer is always tuned.")
-        Z, cache = super().forward(params, X)
+        Z, cache = super().forward(params, X, f)
         Y = X @ params["G"]
         Z += (Y * f[0]) @ params["H"].T
-        Z += f[1]
         return Z, LinearCache(X, cache.P, Y, f)
 
     def backward(
@@ -134,7 +133,7 @@ class LowRankDenseLayer(DenseLayer):
         e, Y = cache.f[0], cache.Q
         dYe = dZ @ params["H"]
         dY = dYe * e
-        base = LinearCache(cache.X, cache.P, None, None)
+        base = LinearCache(cache.X, cache.P, None, cache.f)
         dX, _ = super().backward(params, base, dZ, grads=grads, needs_input=needs_input)
         if grads is not None:
             grads["G"] += (cache.X.swapaxes(1, 2) @ dY).sum(axis=0)

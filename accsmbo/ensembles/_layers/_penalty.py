@@ -4,7 +4,7 @@
 Notation
 --------
 K, b, r, s  members, examples, inputs, outputs
-f           scaled embeddings of kernel or bias, (K, b, s)
+f           moving part of the kernel, v_k o e, or of the bias, b_k(lam), (K, b, s)
 w           strengths over K b, (K, b): one weight for each member and example
 mu          moments sum_i w, sum_i w f, sum_i w f o f, each (K, 1) or (K, s)
 
@@ -14,8 +14,8 @@ One example costs
 
 with the columns A_k = s_k^2 o (r_k^2)^T (W o W), B_k = s_k o (r_k o u_k)^T (W o Delta)
 and C_k = (u_k^2)^T (Delta o Delta), so that (12) needs the weights only through three
-forms of `_bilinear`: no array has both a member axis and the shape of the weights. The
-factors v_k and delta_k are in f. Where the regulariser does not see the factors
+forms of `_bilinear`: no array has both a member axis and the shape of the weights.
+Where the regulariser does not see the factors
 (appendix D.1), r, s and u are ones here and f is made without v.
 """
 
@@ -72,7 +72,7 @@ def layer_penalty(
     strengths : tuple of two ndarray of shape (K, b)
         L2 strengths of the kernel and of the bias, per member and example.
     f : pair of ndarray of shape (K, b, s) or None
-        Scaled embeddings of kernel and bias, for a tuned layer.
+        Moving parts of kernel and bias; None if there are no hyperparameters.
     df : pair of ndarray of shape (K, b, s) or None
         Gradients by `f` that are added to.
     grads : dict of str to ndarray or None
@@ -102,24 +102,24 @@ def bias_penalty(
     df: np.ndarray | None = None,
     grads: Views | None = None,
 ) -> tuple[float, Callable[[], np.ndarray]]:
-    """Return sum_k,i w |b_k + f|^2 and its derivative by the strengths.
+    """Return sum_k,i w |b_k(lam)|^2 and its derivative by the strengths.
 
     Parameters and shapes are those of `layer_penalty`, for the biases alone.
     """
-    b, w = params["b"], nu / nu.size
+    weights = nu / nu.size
+    if f is None:
+        weights = weights.sum(axis=1, keepdims=True)
+    bias = params["b"][:, None] if f is None else f
     value = 0.0
-    for k, b_k in enumerate(b):
-        bias = b_k[None] if f is None else f[k] + b_k
-        weights = w[k].sum(keepdims=True) if f is None else w[k]
-        slope = bias * (2.0 * weights[:, None])
-        value += 0.5 * float(np.vdot(slope, bias))
+    for k, bias_k in enumerate(bias):
+        slope = bias_k * (2.0 * weights[k][:, None])
+        value += 0.5 * float(np.vdot(slope, bias_k))
         if df is not None:
             df[k] += slope
-        if grads is not None:
-            grads["b"][k] += slope.sum(axis=0)
+        elif grads is not None:
+            grads["b"][k] += slope[0]
 
     def by_strengths() -> np.ndarray:
-        bias = b[:, None] if f is None else b[:, None] + f
         return np.broadcast_to((bias**2).sum(axis=-1), nu.shape) / nu.size
 
     return value, by_strengths

@@ -140,7 +140,7 @@ class LinearStage:
         T = f = None
         if self.embedding is not None and signals.z is not None:
             T = self.embedding.features(params, signals.z)
-            f = self.embedding.scaled(params, T, self.layer.scales(params))
+            f = self._moving(self.embedding, params, T)
         Z, cache = self.layer.forward(params, X, f)
         return Z, (cache, T)
 
@@ -162,14 +162,13 @@ class LinearStage:
             return dX
         if self.layer.regularize_factors:
             self._add_penalty(params, signals, step, f=layer_cache.f, df=df)
-        dT = self._scaled_backward(self.embedding, params, T, df, step)
+        dT = self._moving_backward(self.embedding, params, T, df, step)
         if not self.layer.regularize_factors:
             # The regulariser sees the embedding with other scales than the layer.
-            d = self.layer.scales(params, by_regularizer=True)
-            f = self.embedding.scaled(params, T, d)
+            f = self._moving(self.embedding, params, T, by_regularizer=True)
             df = np.zeros_like(f[0]), np.zeros_like(f[1])
             self._add_penalty(params, signals, step, f=f, df=df)
-            dT += self._scaled_backward(
+            dT += self._moving_backward(
                 self.embedding, params, T, df, step, by_regularizer=True
             )
         dz = self.embedding.features_backward(
@@ -201,7 +200,21 @@ class LinearStage:
             )
             step.totals.penalty += penalty.value
 
-    def _scaled_backward(
+    def _moving(
+        self,
+        embedding: Embedding,
+        params: Views,
+        T: np.ndarray,
+        *,
+        by_regularizer: bool = False,
+    ) -> Pair:
+        """Return the moving parts of the layer: v_k o e and b_k + delta_k o e'."""
+        d = self.layer.scales(params, by_regularizer=by_regularizer)
+        kernel, bias = embedding.scaled(params, T, d)
+        bias += params["b"][:, None]
+        return kernel, bias
+
+    def _moving_backward(
         self,
         embedding: Embedding,
         params: Views,
@@ -211,10 +224,11 @@ class LinearStage:
         *,
         by_regularizer: bool = False,
     ) -> np.ndarray:
-        """Return the gradient by the features; add those of C and of the scales."""
+        """Return the gradient by the features; add those of C, b and the scales."""
         d = self.layer.scales(params, by_regularizer=by_regularizer)
         dT, dd = embedding.scaled_backward(params, T, d, df, grads=step.grads)
         if step.grads is not None:
+            step.grads["b"] += df[1].sum(axis=1)
             self.layer.add_scale_gradients(
                 step.grads, dd, by_regularizer=by_regularizer
             )

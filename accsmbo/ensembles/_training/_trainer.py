@@ -26,7 +26,7 @@ from accsmbo.ensembles._training._hyperparameters import Hyperparameters
 from accsmbo.ensembles._training._state import TrainingState
 
 LOSSES = {"members": member_cross_entropy, "ensemble": ensemble_cross_entropy}
-CHUNK = 4096  # rows per forward pass of a prediction: bounds its memory
+CHUNK = 256  # rows per forward pass of a prediction: bounds its memory
 KEPT_BYTES = 31 << 20  # just under the largest threshold that glibc learns, 32 MiB
 
 
