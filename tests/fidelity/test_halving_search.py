@@ -2,6 +2,8 @@
 """Searches over a resource: against scikit-learn, workers, journals, bad input."""
 
 import itertools
+import os
+import time
 
 import numpy as np
 import pytest
@@ -323,6 +325,40 @@ def test_no_tree_of_a_search_is_grown_twice(selection):
     for trial in search.history_.trials:
         furthest[trial.unit.tobytes()] = int(trial.fidelity)
     assert GrownTrees.n_grown == 2 * sum(furthest.values())
+
+
+class DiesOnce(RandomForestClassifier):
+    """Ends its process the first time that it goes on; notes its fits in a folder."""
+
+    def __init__(
+        self, n_estimators=9, *, random_state=None, warm_start=False, folder=None
+    ):
+        super().__init__(n_estimators, random_state=random_state, warm_start=warm_start)
+        self.folder = folder
+
+    def fit(self, X, y, sample_weight=None):
+        before = len(getattr(self, "estimators_", []))
+        if before and not (self.folder / "died").exists():
+            (self.folder / "died").touch()
+            os._exit(1)
+        super().fit(X, y, sample_weight)
+        name = f"{before}-{len(self.estimators_)}-{time.monotonic_ns()}"
+        (self.folder / name).touch()
+        return self
+
+
+def test_a_promotion_whose_worker_died_goes_on_elsewhere(tmp_path):
+    search = search_of(
+        GridSearchCV,
+        SuccessiveHalving("n_estimators", min_resources=3, max_resources=9),
+        estimator=DiesOnce(random_state=0, folder=tmp_path),
+        space={"random_state": [0, 1, 2]},
+        n_jobs=2,
+        refit=False,
+    ).fit(X, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    fits = [p.name.split("-")[:2] for p in tmp_path.iterdir() if p.name != "died"]
+    assert sorted(fits) == [["0", "3"]] * 6 + [["3", "9"]] * 2
 
 
 def test_ties_go_to_the_first():
