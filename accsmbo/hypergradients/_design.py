@@ -38,6 +38,7 @@ class Design:
         if sparse.issparse(X):
             X = self._drop_empty_columns(_csr(X))
         self.X = X.astype(dtype, copy=False)
+        self._transposed = self.X.T  # scipy checks all indices at each transposition
         self.dtype = np.dtype(dtype)
         self.size = self.X.shape[1] + bool(constant)
         self._squared: Any = None
@@ -64,7 +65,7 @@ class Design:
 
     def adjoint(self, r: Array) -> Array:
         """Return ``[X, c]^T r``."""
-        product = self.X.T @ r
+        product = self._transposed @ r
         if not self.constant:
             return np.asarray(product)
         last = np.atleast_1d(self.constant * r.sum(axis=0))[None]
@@ -88,8 +89,9 @@ class Design:
         """Return the sum of squares of each column, kept after the first call."""
         if self._column_squares is None:
             if self._sparse:
-                data, columns = self.X.data, self.X.indices
-                squares = np.bincount(columns, data**2, minlength=self.X.shape[1])
+                parts = self.X.data**2, self.X.indices, self.X.indptr
+                ones = np.ones(self.X.shape[0], self.dtype)
+                squares = _csr(parts, shape=self.X.shape).T @ ones
             else:
                 squares = np.einsum("ij,ij->j", self.X, self.X)
             if self.constant:

@@ -247,7 +247,7 @@ class FoldHypergradient:
         warm = dict(warm_start or {})
         loss = outer_loss(self.scoring, final)
         check_link(loss, problem.link, final)
-        y = _encode(problem, self.y_test)
+        y = encode_targets(problem, self.y_test)
         inner_tolerance = TIGHT if tolerance is None else min(tolerance, 0.03)
         rtol = TIGHT if tolerance is None else min(2 * tolerance**0.5, 1e4 * tolerance)
         for _ in range(MAX_TIGHTENING):
@@ -316,7 +316,7 @@ def _numeric(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 
-def _encode(problem: InnerProblem, y: Array) -> Array:
+def encode_targets(problem: InnerProblem, y: Array) -> Array:
     """Return class indices for a classifier, floats otherwise."""
     if problem.classes is None:
         return np.asarray(y, float)

@@ -90,6 +90,10 @@ class InnerLoss:
         bend = np.asarray(self.weight * self._bend(f))
         return Curvature(bend, lambda u: bend * u)
 
+    def evaluate(self, f: Array) -> tuple[float, Array, Curvature]:
+        """Return value, slope and curvature at once."""
+        return self.value(f), self.slope(f), self.curvature(f)
+
     def slope_derivatives(self, f: Array) -> dict[str, Array]:
         """Return the derivative of the slope by the loss's own hyperparameters."""
         return {}
@@ -130,6 +134,19 @@ class LogisticLoss(InnerLoss):
     def _bend(self, f: Array) -> Array:
         p = expit(f)
         return np.asarray(p * (1 - p))
+
+    def evaluate(self, f: Array) -> tuple[float, Array, Curvature]:
+        """Return value, slope and curvature from one exponential a sample."""
+        z = self.y * f
+        e = np.exp(-np.abs(z))
+        likelier = 1 / (1 + e)
+        p = np.where(z > 0, e * likelier, likelier)  # probability of the other label
+        each = np.log1p(e) if f.dtype == np.float64 else np.log(1 + e)
+        each -= np.minimum(z, 0)
+        bend = np.asarray(self.weight * (p * (1 - p)))
+        value = np.sum(self.weight * each, dtype=np.float64)
+        slope = np.asarray(-self.weight * self.y * p)
+        return float(value), slope, Curvature(bend, lambda u: bend * u)
 
 
 class SquaredHingeLoss(InnerLoss):

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Training and tuning at once: the bilevel Newton method.
+
+1. Newton-CG directions of each fold's training problem go into a small basis.
+2. In the basis, the training problem and its derivative by the log hyperparameters x
+   are exact and almost free: x moves from the first step on, for all folds together.
+3. Where the gradients are small, one adjoint solve for each fold,
+   H q = dG/dw, makes the derivative exact; q goes into the basis too.
+4. Dual test: |q . grad L| is the error of the validation loss because w is inexact.
+   Once q is in the basis, what is left of it is the share of q that CG did not find.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from accsmbo.hypergradients._inner_problem import Array, inner
+from accsmbo.linear_model._bilevel_fold import (
+    BilevelFold,
+    LinearSystem,
+    solve_together,
+)
+from accsmbo.linear_model._fold_products import FoldProducts
+from accsmbo.linear_model._penalty_search import (
+    RADIUS,
+    Box,
+    Scan,
+    minimise,
+    scan_penalties,
+)
+from accsmbo.linear_model._reduced_problem import ReducedPoint, ReducedProblem
+
+__all__ = ["BilevelNewton", "Objective", "Visit"]
+
+FIRST_FORCING, FORCING = 0.05, 0.3  # the first Krylov space serves every x
+FIRST_KEPT = 6
+FIRST_GRADIENT = 3e-3  # relative gradient at which the adjoint is solved first
+ADJOINT_RTOL = 0.2
+SETTLED = 4  # last CG steps over which q must have settled
+CONTRACTION = 1 / 3  # of the error by a Newton step, at worst
+SLOPE_SHARE = 0.2  # of the error allowed in the value, in a derivative
+MAX_CG = 60
+MAX_STEPS = 40
+SCAN_ROWS = 8000
+ACCURACY = 1e-3  # share of the validation loss that the dual test lets through
+NEAR = 0.5  # distance over which an adjoint is good, and of the move it allows
+UNTRUSTED = 10.0  # times the accuracy: an adjoint at such an error is solved again
+
+
+@dataclass
+class Visit:
+    """Hyperparameters that the method stood at, with their losses.
+
+    Parameters
+    ----------
+    x : ndarray of shape (d,)
+        Logarithms of the hyperparameters.
+    losses : ndarray of shape (n_folds,)
+        Validation losses as far as known then.
+    """
+
+    x: Array
+    losses: Array
+
+
+@dataclass
+class Objective:
+    """Mean validation loss over folds, in their bases; remembers the last points."""
+
+    problems: Sequence[ReducedProblem]
+    starts: list[Array]
+    tolerance: float = 1e-6
+    points: list[ReducedPoint] = field(default_factory=list)
+    x: Array | None = None
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        starts = [point.c for point in self.points] or self.starts
+        if self.points and self.x is not None and np.abs(x - self.x).max() <= 1:
+            move = x - self.x
+            starts = [p.c + move @ p.tangents for p in self.points]
+        self.points = [
+            problem.solve(start, x, tolerance=self.tolerance)
+            for problem, start in zip(self.problems, starts, strict=True)
+        ]
+        self.x = x.copy()
+        value = float(np.mean([point.value for point in self.points]))
+        return value, np.mean([point.slope for point in self.points], axis=0)
+
+
+class BilevelNewton:
+    """Find the penalties that minimise the mean validation loss of some folds.
+
+    Parameters
+    ----------
+    products : FoldProducts
+        X from both sides.
+    folds : sequence of BilevelFold
+        At ``w = 0``.
+    box : Box
+        Range of the log hyperparameters.
+    accuracy : float, default=1e-3
+        Error of the validation loss allowed, as a share of it.
+
+    Attributes
+    ----------
+    x : ndarray of shape (d,)
+        Where the method is.
+    visits : list of Visit
+        Where it has been.
+    error : float
+        Estimate of the error of the mean validation loss at ``x``.
+    scan : Scan or None
+        Last look at the whole range.
+    converged : bool
+        Whether the dual test was passed.
+    """
+
+    def __init__(
+        self,
+        products: FoldProducts,
+        folds: Sequence[BilevelFold],
+        box: Box,
+        accuracy: float = ACCURACY,
+    ) -> None:
+        self.products, self.folds, self.box = products, list(folds), box
+        self.accuracy = accuracy
+        self.x = box.clip(np.zeros(len(box.low)))
+        self.visits: list[Visit] = []
+        self.error = np.inf
+        self.scan: Scan | None = None
+        self.converged = False
+        self._gradient_tolerance = FIRST_GRADIENT
+        self._adjoint_at = np.full_like(self.x, np.inf), np.inf
+
+    def run(self) -> "BilevelNewton":
+        """Iterate until the dual test is passed, or for 40 steps."""
+        for step in range(MAX_STEPS):
+            self._set_gradients()
+            if step and self._adjoint_is_due():
+                self._adjoint_step()
+            else:
+                self._newton_step(first=step == 0)
+            if self.converged:
+                break
+        return self
+
+    def _set_gradients(self) -> None:
+        slopes = [fold.linearise() for fold in self.folds]
+        parts = self.products.adjoint(slopes)
+        for fold, part in zip(self.folds, parts, strict=True):
+            fold.set_gradient(part, self.x)
+
+    def _newton(self, folds: Sequence[BilevelFold], *, first: bool) -> None:
+        """Add a Newton direction to the basis of each fold."""
+        systems = [
+            LinearSystem(
+                fold,
+                -fold.gradient,
+                FIRST_FORCING if first else FORCING,
+                MAX_CG,
+                FIRST_KEPT if first else 0,
+            )
+            for fold in folds
+        ]
+        solve_together(self.products, systems)
+        for system in systems:
+            for direction, image in system.directions:
+                system.fold.add(direction, image)
+            system.fold.add(system.x, system.image)
+
+    def _objective(self, *, thin: bool) -> Objective:
+        problems = [fold.reduced() for fold in self.folds]
+        if thin:
+            problems = [problem.thinned(SCAN_ROWS) for problem in problems]
+        starts = [np.zeros_like(f.c) if thin else f.c for f in self.folds]
+        return Objective(problems, starts, 1e-3 if thin else 1e-6)
+
+    def _move(self, radius: float, *, scan: bool = False) -> None:
+        """Go to the minimum of the reduced problem."""
+        near, start = self.box.around(self.x, radius), self.x
+        if scan:
+            self.scan = scan_penalties(self._objective(thin=True), self.box)
+            start = near.clip(self.scan.points[self.scan.best])
+        objective = self._objective(thin=False)
+        self._settle(minimise(objective, start, near), objective)
+
+    def _settle(self, x: Array, objective: Objective) -> None:
+        self.x = x
+        for fold, point in zip(self.folds, objective.points, strict=True):
+            fold.move(point)
+        losses = np.array([point.value for point in objective.points])
+        self.visits.append(Visit(x.copy(), losses))
+
+    @property
+    def coefficients(self) -> list[Array]:
+        """Return the coefficients of each fold at ``x``."""
+        return [fold.w for fold in self.folds]
+
+    @property
+    def scale(self) -> float:
+        """Return the mean validation loss that accuracies are a share of."""
+        return max(abs(self._value), np.finfo(float).tiny)
+
+    @property
+    def _value(self) -> float:
+        return float(self.visits[-1].losses.mean()) if self.visits else np.nan
+
+    def _adjoint_is_due(self) -> bool:
+        """Return whether w is good enough, and the last adjoint old or none."""
+        relative = max(fold.relative for fold in self.folds)
+        if relative > self._gradient_tolerance:
+            return False
+        return not self._adjoint_is_near() or relative < self._adjoint_at[1] / 30
+
+    def _adjoint_is_near(self) -> bool:
+        return self._distance(self._adjoint_at[0]) <= NEAR
+
+    def _distance(self, x: Array) -> float:
+        return float(np.abs(self.x - x).max())
+
+    def _newton_step(self, *, first: bool) -> None:
+        before, x = self._value, self.x
+        self._newton(self.folds, first=first)
+        self._move(RADIUS, scan=first)
+        self.error = abs(self._value - before)
+        self.converged = (
+            self._adjoint_is_near()
+            and self._distance(x) <= NEAR
+            and CONTRACTION * self.error <= self.accuracy * self.scale
+        )
+
+    def _adjoint_step(self) -> None:
+        """Solve the adjoints, move, and make the dual test."""
+        x, relative = self.x, max(fold.relative for fold in self.folds)
+        self.error = self._adjoints()
+        self._move(NEAR)
+        share = self.error / (self.accuracy * self.scale)
+        self.converged = share <= 1 and self._distance(x) < NEAR
+        if share <= UNTRUSTED:
+            self._adjoint_at = x, relative
+        else:
+            self._gradient_tolerance = relative * max(0.1, UNTRUSTED / 2 / share)
+
+    def _adjoints(self) -> float:
+        """Add the adjoint of each fold; return the mean of ``|q . grad|``."""
+        cotangents = [self._cotangent(fold) for fold in self.folds]
+        sides = self.products.validation_adjoints(cotangents)
+        starts = [f.adjoint_start(b) for f, b in zip(self.folds, sides, strict=True)]
+        bent = [
+            f.curvature.product(image)
+            for f, (_, image) in zip(self.folds, starts, strict=True)
+        ]
+        back = self.products.adjoint(bent)
+        systems = []
+        allowed = 0.5 * self.accuracy * self.scale
+        for fold, b, (q, _), part in zip(self.folds, sides, starts, back, strict=True):
+            norm = float(np.linalg.norm(b)) or 1.0
+            enough = _dual_rule(fold, self.x, q, norm, allowed)
+            residual = b - (fold.l2 * q + part)
+            systems.append(LinearSystem(fold, residual, 0.0, MAX_CG, enough=enough))
+        solve_together(self.products, systems)
+        errors = []
+        for system, (start, _) in zip(systems, starts, strict=True):
+            fold, q = system.fold, start + system.x
+            errors.append(abs(inner(q, fold.gradient)))
+            if system.n_iter:
+                fold.add(system.x, system.image)
+        return float(np.mean(errors))
+
+    def _cotangent(self, fold: BilevelFold) -> Array:
+        assert fold.point is not None  # for the type checker
+        return fold.point.cotangent
+
+
+def _dual_rule(
+    fold: BilevelFold, x: Array, start: Array, norm: float, allowed: float
+) -> Callable[[Array, float], bool]:
+    """Return the rule that ends an adjoint solve: what q is for has settled.
+
+    These are the error ``q . grad`` and the derivatives by x, over some CG steps.
+    """
+    seen: list[Array] = []
+
+    def enough(solution: Array, residual: float) -> bool:
+        q = start + solution
+        slopes = SLOPE_SHARE * fold.adjoint_slopes(q, x)
+        seen.append(np.append(slopes, inner(q, fold.gradient)))
+        if residual > ADJOINT_RTOL * norm or len(seen) < SETTLED:
+            return False
+        return bool(np.ptp(seen[-SETTLED:], axis=0).max() <= allowed)
+
+    return enough

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Minimise a cheap validation loss by a few log hyperparameters.
+
+One hyperparameter: safeguarded secant on the derivative. Several: L-BFGS-B. Both start
+from the best point of a scan along the line from the strongest to the weakest penalty.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from accsmbo.hypergradients._inner_problem import Array
+
+__all__ = ["Box", "Scan", "minimise", "scan_penalties"]
+
+_lbfgsb: Any = optimize.minimize  # typed loosely: its stubs fix the shape of x
+Objective = Callable[[Array], tuple[float, Array]]
+
+RADIUS = 2.5  # of a move; the basis knows little farther away
+STEP = 0.02  # a move shorter than this changes nothing that could be measured
+GAIN = 1e-5  # neither does one that promises less than this share of the value
+SCAN_STEP = 1.0
+MAX_EVALUATIONS = 12
+
+
+@dataclass(frozen=True)
+class Box:
+    """Range of the log hyperparameters.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (d,)
+        Ends.
+    signs : ndarray of shape (d,)
+        +1 where larger means a stronger penalty, -1 where weaker.
+    """
+
+    low: Array
+    high: Array
+    signs: Array
+
+    @property
+    def strongest(self) -> Array:
+        """Return the corner of the strongest penalties."""
+        return np.where(self.signs > 0, self.high, self.low)
+
+    @property
+    def weakest(self) -> Array:
+        """Return the opposite corner."""
+        return np.where(self.signs > 0, self.low, self.high)
+
+    def clip(self, x: Array) -> Array:
+        """Return the nearest point of the box."""
+        return np.clip(x, self.low, self.high)
+
+    def around(self, x: Array, radius: float) -> "Box":
+        """Return the part within reach of one move."""
+        low, high = np.maximum(x - radius, self.low), np.minimum(x + radius, self.high)
+        return Box(low, high, self.signs)
+
+    def free_slope(self, x: Array, slope: Array) -> Array:
+        """Return the slope without the components that push out of the box."""
+        out = ((x <= self.low) & (slope > 0)) | ((x >= self.high) & (slope < 0))
+        return np.where(out, 0.0, slope)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Values on the line from the strongest to the weakest penalties.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, d)
+        Log hyperparameters.
+    values : ndarray of shape (n_points,)
+        Mean validation losses.
+    slopes : ndarray of shape (n_points,)
+        Derivatives along the line, for a step of its whole length.
+    """
+
+    points: Array
+    values: Array
+    slopes: Array
+
+    @property
+    def best(self) -> int:
+        """Return the index of the smallest value."""
+        return int(np.argmin(self.values))
+
+    def minima(self, scale: float) -> list[int]:
+        """Return the indices of local minima, the smallest value first.
+
+        Parameters
+        ----------
+        scale : float
+            Valleys shallower than this do not count.
+
+        Returns
+        -------
+        list of int
+            Indices into ``points``.
+        """
+        values = self.values
+        found: list[int] = []
+        for i in np.argsort(values, kind="stable"):
+            if all(self._ridge(i, j) > values[i] + scale for j in found):
+                found.append(int(i))
+        return found
+
+    def _ridge(self, i: int, j: int) -> float:
+        return float(self.values[min(i, j) : max(i, j) + 1].max())
+
+
+def scan_penalties(objective: Objective, box: Box, step: float = SCAN_STEP) -> Scan:
+    """Evaluate along the line from the strongest to the weakest penalties.
+
+    Parameters
+    ----------
+    objective : callable
+        Returns value and slope.
+    box : Box
+        Range.
+    step : float, default=1.0
+        Largest distance of neighbours in any hyperparameter.
+
+    Returns
+    -------
+    Scan
+        At least three points, both ends among them.
+    """
+    line = box.weakest - box.strongest
+    n_points = max(3, int(np.ceil(float(np.abs(line).max(initial=0.0)) / step)) + 1)
+    points = box.strongest + np.linspace(0, 1, n_points)[:, None] * line
+    found = [objective(x) for x in points]
+    values = np.array([value for value, _ in found])
+    return Scan(points, values, np.array([float(s @ line) for _, s in found]))
+
+
+def minimise(objective: Objective, x: Array, box: Box) -> Array:
+    """Return the local minimum that descent from x reaches.
+
+    Parameters
+    ----------
+    objective : callable
+        Returns value and slope.
+    x : ndarray of shape (d,)
+        Start, inside the box.
+    box : Box
+        Range of the move.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The last point evaluated.
+    """
+    if len(x) == 1:
+        return _secant(objective, x, box)
+    return _quasi_newton(objective, x, box)
+
+
+def _secant(objective: Objective, x: Array, box: Box) -> Array:
+    low, high = float(box.low[0]), float(box.high[0])
+    left, right = low, high
+    previous: tuple[float, float] | None = None
+    for _ in range(MAX_EVALUATIONS):
+        here = float(x[0])
+        value, slopes = objective(x)
+        slope = float(slopes[0])
+        left, right = (left, here) if slope > 0 else (here, right)
+        step = _step(here, slope, value, previous)
+        new = float(np.clip(here + step, low, high))
+        if low < left and right < high and not left < new < right:
+            new = 0.5 * (left + right)
+        previous = (here, slope)
+        if abs(new - here) < STEP or abs(slope * (new - here)) < GAIN * abs(value):
+            break
+        x = np.array([new])
+    return x
+
+
+def _step(
+    x: float, slope: float, value: float, previous: tuple[float, float] | None
+) -> float:
+    """Return a secant step, or one by a guessed curvature of a twelfth of the value."""
+    curvature = abs(value) / 12
+    if previous is not None and x != previous[0]:
+        secant = (slope - previous[1]) / (x - previous[0])
+        curvature = secant if secant > 0 else 0.0
+    limit = RADIUS if previous is not None else 1.0
+    if abs(slope) >= limit * curvature:
+        return float(-np.sign(slope) * limit)
+    return -slope / curvature
+
+
+def _quasi_newton(objective: Objective, x: Array, box: Box) -> Array:
+    seen: list[tuple[float, Array]] = []
+
+    def recorded(point: Array) -> tuple[float, Array]:
+        value, slope = objective(point)
+        seen.append((value, point.copy()))
+        return value, slope
+
+    options: dict[str, Any] = {"maxfun": 3 * MAX_EVALUATIONS, "ftol": GAIN}
+    _lbfgsb(
+        recorded,
+        x,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=list(zip(box.low, box.high, strict=True)),
+        options=options,
+    )
+    best = min(range(len(seen)), key=lambda i: seen[i][0])
+    objective(seen[best][1])
+    return seen[best][1]
