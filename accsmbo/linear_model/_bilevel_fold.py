@@ -47,8 +47,8 @@ class BilevelFold:
         Norm of the gradient at ``w = 0``.
     relative : float
         Norm of the gradient over ``scale``.
-    tolerance : float
-        What ``relative`` has to come down to.
+    means : ndarray or None
+        Means of the columns, where there is a constant one.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class BilevelFold:
         self.f = np.zeros(self.outputs, dtype)
         self.point: ReducedPoint | None = None
         self.scale = 0.0
-        self.tolerance = 0.0
+        self.means: Array | None = None
         self.gradient, self.curvature = self.w, Curvature(self.f, lambda u: u)
 
     def outer(self, flat: Array) -> tuple[float, Array]:
@@ -97,7 +97,26 @@ class BilevelFold:
         self.scale = self.scale or norm or 1.0
         self.relative = norm / self.scale
 
-    def preconditioner(self) -> Array:
+    def set_means(self, image: Array) -> None:
+        """Take the means of the columns, weighted by the curvature: ``X^T bend``."""
+        total = self.products.constant * self.curvature.bend.sum(axis=0)
+        self.means = image[:-1] / np.where(total > 0, total, 1.0)
+
+    def precondition(self, diagonal: Array, residual: Array) -> Array:
+        """Return an approximate solution of ``H z = residual``.
+
+        Columns are centred implicitly: the constant is nearly orthogonal to centred
+        columns, and strongly coupled to plain ones that are not negative.
+        """
+        if self.means is None:
+            return np.asarray(residual / diagonal)
+        z = residual.copy()
+        z[:-1] -= self.means * residual[-1:]
+        z /= diagonal
+        z[-1] -= (self.means * z[:-1]).sum(axis=0)
+        return z
+
+    def diagonal(self) -> Array:
         """Return the diagonal of H for the mean curvature, or its root.
 
         The root is better for columns alike; the constant keeps its own scale.
@@ -186,11 +205,11 @@ class LinearSystem:
     n_iter: int = 0
 
     def __post_init__(self) -> None:
-        self.preconditioner = self.fold.preconditioner()
+        self._diagonal = self.fold.diagonal()
         self.x = np.zeros_like(self.residual)
         self.image = np.zeros_like(self.fold.f)
         self._goal = self.rtol * float(np.linalg.norm(self.residual))
-        z = self.residual / self.preconditioner
+        z = self.fold.precondition(self._diagonal, self.residual)
         self.direction = z
         self._rho = np.vdot(self.residual, z)
         self.done = self._stops()
@@ -213,7 +232,7 @@ class LinearSystem:
         self.x += step * self.direction
         self.image += step * image
         self.residual -= step * product
-        z = self.residual / self.preconditioner
+        z = self.fold.precondition(self._diagonal, self.residual)
         rho, before = np.vdot(self.residual, z), self._rho
         self.direction = z + (rho / before) * self.direction
         self._rho = rho

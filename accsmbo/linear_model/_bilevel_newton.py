@@ -153,6 +153,10 @@ class BilevelNewton:
 
     def _newton(self, folds: Sequence[BilevelFold], *, first: bool) -> None:
         """Add a Newton direction to the basis of each fold."""
+        if first and self.products.constant:
+            images = self.products.adjoint([f.curvature.bend for f in folds])
+            for fold, image in zip(folds, images, strict=True):
+                fold.set_means(image)
         systems = [
             LinearSystem(
                 fold,

@@ -5,12 +5,10 @@ import numbers
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
-    check_is_fitted,
     validate_data,
 )
 
@@ -20,6 +18,7 @@ from accsmbo.hypergradients import (
     GroupRidgeProblem,
     register_inner_problem,
 )
+from accsmbo.linear_model._predictions import LinearOutputs, ProbabilityPredictions
 
 __all__ = ["GroupLogisticRegression", "GroupRidge"]
 
@@ -143,20 +142,8 @@ class _GroupPenaltyModel(BaseEstimator):
             setattr(self, name, value)
         return self
 
-    def _linear(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
-        return X @ self.coef_.T + self.intercept_
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-class GroupRidge(RegressorMixin, _GroupPenaltyModel):
+class GroupRidge(LinearOutputs, RegressorMixin, _GroupPenaltyModel):
     """Ridge regression with one penalty for each group of features.
 
     Minimises ``sum_i s_i (y_i - x_i.w - b)^2 + sum_k alpha_k |w_group(k)|^2``. Where
@@ -258,7 +245,9 @@ class GroupRidge(RegressorMixin, _GroupPenaltyModel):
         return tags
 
 
-class GroupLogisticRegression(ClassifierMixin, _GroupPenaltyModel):
+class GroupLogisticRegression(
+    ProbabilityPredictions, ClassifierMixin, _GroupPenaltyModel
+):
     """Logistic regression with one l2 penalty for each group of features.
 
     Minimises ``sum_i s_i log_loss_i + sum_k alpha_k |w_group(k)|^2 / 2``, binary or
@@ -355,73 +344,6 @@ class GroupLogisticRegression(ClassifierMixin, _GroupPenaltyModel):
         )
         check_classification_targets(y)
         return self._solve(X, y, sample_weight)
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the raw outputs.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Log odds of the second class, or one column per class.
-        """
-        raw = self._linear(X)
-        return raw.ravel() if len(self.classes_) == 2 else raw
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``.
-        """
-        raw = self.decision_function(X)
-        if raw.ndim == 1:
-            return np.column_stack([expit(-raw), expit(raw)])
-        return softmax(raw, axis=1)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Log probabilities.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        raw = self.decision_function(X)
-        best = (raw > 0).astype(int) if raw.ndim == 1 else raw.argmax(axis=1)
-        return self.classes_[best]
 
 
 register_inner_problem(GroupRidge, GroupRidgeProblem)

@@ -133,6 +133,8 @@ def tune_penalties(
             f"{type(estimator).__name__} is not a linear model with a quadratic "
             "penalty. Tune it by evaluations (solver='evaluate')."
         )
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
     names = tuple(bounds)
     ends = np.log([bounds[name] for name in names])
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Linear support vector classification that tunes its own penalty."""
+
+import numbers
+from typing import Any
+
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import make_scorer
+from sklearn.svm import LinearSVC
+
+from accsmbo._sklearn_private import Interval, StrOptions
+from accsmbo.hypergradients import squared_hinge_loss
+from accsmbo.linear_model._bilevel_model import CONSTRAINTS, BilevelModel
+from accsmbo.linear_model._predictions import ClassPredictions
+
+__all__ = ["BilevelLinearSVCCV"]
+
+
+class BilevelLinearSVCCV(ClassPredictions, ClassifierMixin, BilevelModel):
+    """Linear support vector classification that tunes C while it trains.
+
+    With the squared hinge loss; the same model as scikit-learn's ``LinearSVC`` at
+    ``C_``, its penalised intercept included; one class against the rest where there
+    are more than two.
+
+    Parameters
+    ----------
+    C_bounds : tuple of (float, float), default=(1e-4, 1e4)
+        Range of C.
+    cv : int, cross-validation generator or iterable, default=None
+        As in scikit-learn; None is 5 stratified folds. One split is fine.
+    scoring : str, callable or None, default=None
+        Metric with a gradient; None: minus the mean squared hinge loss.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    intercept_scaling : float, default=1
+        Value of the constant column, as in ``LinearSVC``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    accuracy : float, default=1e-3
+        Error of the mean score that ends the search, as a share of it.
+    tol : float, default=1e-7
+        Norm of the gradient at the end of the final fit, as a share of the first.
+
+    Attributes
+    ----------
+    C_ : float
+        Inverse penalty of the best mean score.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients on all rows.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    Cs_ : ndarray of shape (n_visits,)
+        Values that the search stood at, in order; the last is ``C_``.
+    scores_path_ : ndarray of shape (n_folds, n_visits)
+        Scores there, as far as they were known then.
+    best_score_ : float
+        Mean score at ``C_``.
+    score_error_estimate_ : float
+        By how much ``best_score_`` may be off.
+    scan_ : dict
+        The whole range as the search saw it: arrays ``C`` and ``score``.
+    local_maxima_ : ndarray
+        Values of C at the local maxima of that scan, the best first.
+    at_bound_ : {"low", "high"} or None
+        Whether ``C_`` is an end of its range.
+    n_products_ : int
+        Products of a vector with the training rows or their transpose in the search.
+    converged_ : bool
+        Whether the search ended by its error estimate.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has string column names.
+    n_iter_ : int
+        Newton steps of the final fit.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : The model at one value of C.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from accsmbo.linear_model import BilevelLinearSVCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BilevelLinearSVCCV(cv=3).fit(scale(X), y)
+    >>> bool(model.score(scale(X), y) > 0.97)
+    True
+    """
+
+    _penalty_name = "C"
+    _default_scoring = make_scorer(
+        squared_hinge_loss,
+        greater_is_better=False,
+        response_method="decision_function",
+    )
+    _classifies = True
+    _parameter_constraints: dict[str, list[Any]] = {
+        "C_bounds": ["array-like"],
+        **CONSTRAINTS,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "intercept_scaling": [Interval(numbers.Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        C_bounds: tuple[float, float] = (1e-4, 1e4),
+        *,
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        accuracy: float = 1e-3,
+        tol: float = 1e-7,
+    ) -> None:
+        self.C_bounds = C_bounds
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.accuracy = accuracy
+        self.tol = tol
+
+    def _model(self) -> Any:
+        return LinearSVC(
+            fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling,
+            class_weight=self.class_weight,
+        )

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the estimators that tune their own penalty have in common."""
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from accsmbo._sklearn_private import Interval
+from accsmbo.hypergradients import find_inner_problem
+from accsmbo.linear_model._one_fit import OneFit, tune_penalties
+from accsmbo.linear_model._predictions import LinearOutputs
+
+__all__ = ["CONSTRAINTS", "BilevelModel", "BilevelRegressor"]
+
+FIRST_REFIT = 1e-4  # relative gradient of the part of the refit in single precision
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "cv": ["cv_object"],
+    "scoring": [str, callable, None],
+    "fit_intercept": ["boolean"],
+    "accuracy": [Interval(numbers.Real, 0, 1, closed="neither")],
+    "tol": [Interval(numbers.Real, 0, 1, closed="neither")],
+}
+
+
+class BilevelModel(BaseEstimator):
+    """Search, refit and attributes; a subclass names model, penalty and metric."""
+
+    _penalty_name: str
+    _default_scoring: Any
+    _classifies = False
+    _multi_output = False
+
+    def _model(self) -> Any:
+        """Return the scikit-learn estimator whose penalty is tuned."""
+        raise NotImplementedError
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        numeric: dict[str, Any] = {} if self._classifies else {"y_numeric": True}
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=self._multi_output,
+            **numeric,
+        )
+        if self._classifies:
+            check_classification_targets(y)
+        return X, y
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Tune the penalty by cross-validation and fit on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Targets or labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows for training; the metric is not weighted.
+
+        Returns
+        -------
+        object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are invalid, the metric has no gradient, or a
+            training part has one class only.
+        """
+        self._validate_params()
+        X, y = self._read(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X)
+        model = self._model()
+        low, high = self._bounds()
+        cv = check_cv(self.cv, y, classifier=self._classifies)
+        found = tune_penalties(
+            model,
+            {self._penalty_name: (low, high)},
+            X,
+            y,
+            [tuple(map(_as_rows, split)) for split in cv.split(X, y)],
+            scoring=self._default_scoring if self.scoring is None else self.scoring,
+            sample_weight=sample_weight,
+            accuracy=self.accuracy,
+        )
+        self._store(found)
+        self._refit(model.set_params(**found.params), X, y, sample_weight, found)
+        return self
+
+    def _bounds(self) -> tuple[float, float]:
+        name = f"{self._penalty_name}_bounds"
+        low, high = (float(v) for v in getattr(self, name))
+        if not 0 < low < high < np.inf:
+            raise ValueError(
+                f"{name} must hold two numbers, 0 < low < high, got {low} and {high}. "
+                "Give the smallest and the largest value to consider."
+            )
+        return low, high
+
+    def _store(self, found: OneFit) -> None:
+        name = self._penalty_name
+        values = np.exp([float(visit.x[0]) for visit in found.visits])
+        setattr(self, f"{name}_", found.params[name])
+        setattr(self, f"{name}s_", values)
+        self.scores_path_ = -np.array([visit.losses for visit in found.visits]).T
+        self.best_score_ = -float(found.losses.mean())
+        self.score_error_estimate_ = found.error
+        self.scan_ = {
+            name: np.exp(found.scan.points[:, 0]),
+            "score": -found.scan.values,
+        }
+        self.local_maxima_ = np.exp(found.scan.points[found.minima, 0])
+        self.at_bound_ = found.at_bound.get(name)
+        self.n_products_ = int(np.ceil(found.n_products))
+        self.converged_ = found.converged
+
+    def _refit(
+        self, model: Any, X: Any, y: Any, sample_weight: Any, found: OneFit
+    ) -> None:
+        """Solve on all rows, from the mean of the folds' coefficients."""
+        problem: Any = find_inner_problem(model)(model, X, y, sample_weight)
+        start = np.mean(found.coefficients, axis=0).reshape(problem.shape)
+        if problem.link == "softmax" and problem.constant:
+            # A shift of all classes changes nothing; scikit-learn's solvers have none.
+            start[-1] -= start[-1].mean()
+        for tolerance in (max(FIRST_REFIT, self.tol), self.tol):
+            solution = problem.solve(model, tolerance=tolerance, start=start)
+            start = solution.w
+        fitted = problem.linear_attributes(solution)
+        fitted |= problem.fitted_attributes(solution) or {}
+        for name, value in fitted.items():
+            setattr(self, name, value)
+
+
+def _as_rows(index: Any) -> Any:
+    index = np.asarray(index)
+    return np.flatnonzero(index) if index.dtype == bool else index
+
+
+class BilevelRegressor(LinearOutputs, RegressorMixin, BilevelModel):
+    """Constructor of the regressors."""
+
+    _penalty_name = "alpha"
+    _parameter_constraints: dict[str, list[Any]] = {
+        "alpha_bounds": ["array-like"],
+        **CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        alpha_bounds: tuple[float, float] = (1e-4, 1e4),
+        *,
+        cv: Any = None,
+        scoring: Any = None,
+        fit_intercept: bool = True,
+        accuracy: float = 1e-3,
+        tol: float = 1e-7,
+    ) -> None:
+        self.alpha_bounds = alpha_bounds
+        self.cv = cv
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.accuracy = accuracy
+        self.tol = tol
