@@ -86,6 +86,11 @@ class SearchCallbacks:
             )
             self._root = self._begin(context, **self._data)
 
+    @property
+    def active(self) -> bool:
+        """Whether anyone listens."""
+        return self._root is not None
+
     def _begin(self, context: Any, **data: Any) -> Any:
         context.call_on_fit_task_begin(estimator=self._search, **data)
         return context

@@ -26,7 +26,14 @@ from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution
 from accsmbo.hypergradients._registry import find_inner_problem
 from accsmbo.hypergradients._scoring import check_link, outer_loss
 
-__all__ = ["FoldHypergradient", "FoldResult", "differentiable_names", "last_step"]
+__all__ = [
+    "FoldHypergradient",
+    "FoldResult",
+    "differentiable_names",
+    "encode_targets",
+    "last_step",
+    "numeric_rows",
+]
 
 TIGHT = 1e-10  # relative gradient that makes scores agree with refits to 1e-6
 MAX_TIGHTENING = 4
@@ -282,12 +289,12 @@ class FoldHypergradient:
             final = last_step(estimator)[2]
             problem_class = find_inner_problem(final)
             problem = problem_class(
-                final, _numeric(X_train), self.y_train, self.sample_weight
+                final, numeric_rows(X_train), self.y_train, self.sample_weight
             )
             problem.solver = self.solver
             while len(self._problems) >= CACHED_PROBLEMS:
                 self._problems.pop(next(iter(self._problems)))
-            self._problems[key] = (problem, _numeric(X_test))
+            self._problems[key] = (problem, numeric_rows(X_test))
         return self._problems[key]
 
     def _transform(
@@ -312,7 +319,14 @@ def _cut(weight: Array | None, rows: Array) -> Array | None:
     return None if weight is None else np.asarray(weight, float)[rows]
 
 
-def _numeric(X: Any) -> Any:
+def numeric_rows(X: Any) -> Any:
+    """Return rows as numbers, CSR where sparse.
+
+    Raises
+    ------
+    ValueError
+        If they are not finite numbers.
+    """
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
 
 

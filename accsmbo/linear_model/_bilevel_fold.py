@@ -69,7 +69,8 @@ class BilevelFold:
             loss.y.size,
             n_validation * int(np.prod(self.outputs[1:])),
         )
-        dtype = products.design.dtype
+        self.design = products.design(index)
+        dtype = products.dtype
         self._validation_shape = (n_validation, *self.outputs[1:])
         self.basis = Basis(shape, penalty.bases, dtype)
         self.c = np.zeros(0)
@@ -121,7 +122,7 @@ class BilevelFold:
 
         The root is better for columns alike; the constant keeps its own scale.
         """
-        squares = self.products.design.column_squares()
+        squares = self.design.column_squares()
         mean = np.multiply.outer(squares, self.curvature.bend.mean(axis=0)) + self.l2
         free = mean[:-1] if self.products.constant else mean
         middle = float(np.median(free)) if free.size else 1.0
@@ -251,11 +252,12 @@ def solve_together(products: FoldProducts, systems: Sequence[LinearSystem]) -> N
         Changed in place.
     """
     while active := [system for system in systems if not system.done]:
-        images = products.forward([system.direction for system in active])
+        folds = [system.fold.index for system in active]
+        images = products.forward(folds, [system.direction for system in active])
         bent = [
             system.fold.curvature.product(image)
             for system, image in zip(active, images, strict=True)
         ]
-        back = products.adjoint(bent)
+        back = products.adjoint(folds, bent)
         for system, image, part in zip(active, images, back, strict=True):
             system.advance(system.fold.l2 * system.direction + part, image)

@@ -58,10 +58,13 @@ class Visit:
         Logarithms of the hyperparameters.
     losses : ndarray of shape (n_folds,)
         Validation losses as far as known then.
+    slope : ndarray of shape (d,)
+        Derivative of their mean by x.
     """
 
     x: Array
     losses: Array
+    slope: Array
 
 
 @dataclass
@@ -84,8 +87,15 @@ class Objective:
             for problem, start in zip(self.problems, starts, strict=True)
         ]
         self.x = x.copy()
-        value = float(np.mean([point.value for point in self.points]))
-        return value, np.mean([point.slope for point in self.points], axis=0)
+        visit = self.visit()
+        return float(visit.losses.mean()), visit.slope
+
+    def visit(self) -> Visit:
+        """Return the last evaluation."""
+        assert self.x is not None  # for the type checker
+        losses = np.array([point.value for point in self.points])
+        slope = np.mean([point.slope for point in self.points], axis=0)
+        return Visit(self.x, losses, slope)
 
 
 class BilevelNewton:
@@ -145,16 +155,19 @@ class BilevelNewton:
                 break
         return self
 
+    def _adjoint(self, outputs: Sequence[Array]) -> list[Array]:
+        return self.products.adjoint(range(len(self.folds)), outputs)
+
     def _set_gradients(self) -> None:
         slopes = [fold.linearise() for fold in self.folds]
-        parts = self.products.adjoint(slopes)
+        parts = self._adjoint(slopes)
         for fold, part in zip(self.folds, parts, strict=True):
             fold.set_gradient(part, self.x)
 
     def _newton(self, folds: Sequence[BilevelFold], *, first: bool) -> None:
         """Add a Newton direction to the basis of each fold."""
         if first and self.products.constant:
-            images = self.products.adjoint([f.curvature.bend for f in folds])
+            images = self._adjoint([fold.curvature.bend for fold in folds])
             for fold, image in zip(folds, images, strict=True):
                 fold.set_means(image)
         systems = [
@@ -193,8 +206,7 @@ class BilevelNewton:
         self.x = x
         for fold, point in zip(self.folds, objective.points, strict=True):
             fold.move(point)
-        losses = np.array([point.value for point in objective.points])
-        self.visits.append(Visit(x.copy(), losses))
+        self.visits.append(objective.visit())
 
     @property
     def coefficients(self) -> list[Array]:
@@ -246,6 +258,14 @@ class BilevelNewton:
         else:
             self._gradient_tolerance = relative * max(0.1, UNTRUSTED / 2 / share)
 
+    def rescored(self) -> list[Visit]:
+        """Return the visits as the last basis sees them."""
+        objective, seen = self._objective(thin=False), []
+        for visit in reversed(self.visits):
+            objective(visit.x)
+            seen.append(objective.visit())
+        return seen[::-1]
+
     def _adjoints(self) -> float:
         """Add the adjoint of each fold; return the mean of ``|q . grad|``."""
         cotangents = [self._cotangent(fold) for fold in self.folds]
@@ -255,7 +275,7 @@ class BilevelNewton:
             f.curvature.product(image)
             for f, (_, image) in zip(self.folds, starts, strict=True)
         ]
-        back = self.products.adjoint(bent)
+        back = self._adjoint(bent)
         systems = []
         allowed = 0.5 * self.accuracy * self.scale
         for fold, b, (q, _), part in zip(self.folds, sides, starts, back, strict=True):

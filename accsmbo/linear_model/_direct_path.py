@@ -81,6 +81,10 @@ class DirectPath:
         self.x = minimise(cheap, self.scan.points[self.scan.best], self.box)
         return cheap(self.x)[0]
 
+    def rescored(self) -> list[Visit]:
+        """Return the visits, which are exact."""
+        return self.visits
+
     @property
     def coefficients(self) -> list[Array]:
         """Return the coefficients of each fold at ``x``."""
@@ -91,8 +95,7 @@ class DirectPath:
         points = self._exact.points
         for found, point in zip(self._solutions, points, strict=True):
             found += [point.c, *point.tangents]
-        losses = np.array([point.value for point in points])
-        self.visits.append(Visit(x.copy(), losses))
+        self.visits.append(self._exact.visit())
         return result
 
 

@@ -2,25 +2,71 @@
 """Products with the rows of all folds, made together and counted.
 
 Several folds share one pass through X: five columns cost about three times one (rcv1,
-CSR, float32). One fold alone is cut out, so that its products skip the other rows.
+CSR, float32). Folds whose rows differ (each behind transformers of its own) and a
+single fold have matrices of their own.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from accsmbo.hypergradients._design import Design, raw_outputs, raw_outputs_vjp
 from accsmbo.hypergradients._inner_problem import Array
 
-_csr: Any = sparse.csr_array  # typed loosely: its stubs cover single dtypes
-
-__all__ = ["FoldProducts"]
+__all__ = ["FoldProducts", "SeparateFolds", "SharedRows"]
 
 
-class FoldProducts:
+class FoldProducts(ABC):
     """``[X, constant]`` from both sides, for training and validation rows.
+
+    Attributes
+    ----------
+    constant : float
+        Value of the constant column, 0 for none.
+    dtype : dtype
+        Precision of the products.
+    n_products : float
+        Vectors multiplied so far by training rows or their transpose; products with
+        validation rows count by their share.
+    """
+
+    constant: float
+    dtype: Any
+    n_products: float = 0.0
+
+    @abstractmethod
+    def design(self, fold: int) -> Design:
+        """Return the rows that are multiplied for a fold."""
+
+    @abstractmethod
+    def scatter(self, fold: int, values: Array, *, add: bool = False) -> Array:
+        """Return values of a fold's training rows at the rows of its design."""
+
+    @abstractmethod
+    def forward(self, folds: Sequence[int], vectors: Sequence[Array]) -> list[Array]:
+        """Return ``[X, c] v`` for one vector of each of some folds."""
+
+    @abstractmethod
+    def adjoint(self, folds: Sequence[int], outputs: Sequence[Array]) -> list[Array]:
+        """Return ``[X, c]^T r`` for outputs of each of some folds."""
+
+    @abstractmethod
+    def validate(self, fold: int, vector: Array, image: Array) -> Array:
+        """Return the outputs of the validation rows, given those of the design."""
+
+    @abstractmethod
+    def validation_adjoints(self, cotangents: Sequence[Array]) -> list[Array]:
+        """Return ``V^T r`` for every fold."""
+
+    @abstractmethod
+    def validation_rows(self, fold: int, rows: Array) -> Array:
+        """Return the validation rows, (k, m), given those of a dense design, (k, n)."""
+
+
+class SharedRows(FoldProducts):
+    """Folds that are rows of one matrix; products go over all rows.
 
     Parameters
     ----------
@@ -32,15 +78,6 @@ class FoldProducts:
         Value of the constant column, 0 for none.
     dtype : dtype
         Precision of the products.
-
-    Attributes
-    ----------
-    design : Design
-        The rows that are multiplied: the training rows of a single fold, all rows of
-        several.
-    n_products : float
-        Vectors multiplied so far by training rows or their transpose; validation
-        rows count by their share.
     """
 
     def __init__(
@@ -50,60 +87,48 @@ class FoldProducts:
         constant: float,
         dtype: Any,
     ) -> None:
-        self.splits, self.constant = splits, constant
-        self.single = len(splits) == 1
-        X = _csr(X) if sparse.issparse(X) else X
-        if self.single:
-            train, test = splits[0]
-            self.validation = X[test].astype(dtype, copy=False)
-            X = X[train]
-        self.design = Design(X, constant, dtype)
-        self.n_products = 0.0
+        self.constant, self.dtype = constant, dtype
+        self._splits, self._design = splits, Design(X, constant, dtype)
+
+    def design(self, fold: int) -> Design:
+        """Return all rows."""
+        return self._design
 
     def scatter(self, fold: int, values: Array, *, add: bool = False) -> Array:
-        """Return values of a fold's training rows at the rows of the design."""
-        if self.single:
-            return values
-        rows = self.splits[fold][0]
-        full = np.zeros((self.design.X.shape[0], *values.shape[1:]), values.dtype)
+        """Return an array with zeros at the rows that the fold does not train on."""
+        rows = self._splits[fold][0]
+        full = np.zeros((self._design.X.shape[0], *values.shape[1:]), values.dtype)
         if add:
             np.add.at(full, rows, values)
         else:
             full[rows] = values
         return full
 
-    def forward(self, vectors: Sequence[Array]) -> list[Array]:
-        """Return ``[X, c] v`` for vectors of any number of folds."""
-        return self._together(self.design.dot, vectors)
+    def forward(self, folds: Sequence[int], vectors: Sequence[Array]) -> list[Array]:
+        """Multiply in one pass."""
+        return self._together(self._design.dot, vectors)
 
-    def adjoint(self, outputs: Sequence[Array]) -> list[Array]:
-        """Return ``[X, c]^T r`` for outputs of any number of folds."""
-        return self._together(self.design.adjoint, outputs)
+    def adjoint(self, folds: Sequence[int], outputs: Sequence[Array]) -> list[Array]:
+        """Multiply in one pass."""
+        return self._together(self._design.adjoint, outputs)
 
     def validate(self, fold: int, vector: Array, image: Array) -> Array:
-        """Return the outputs of the validation rows, given those of the design."""
-        if not self.single:
-            return image[self.splits[fold][1]]
-        self.n_products += self._share * vector[0].size
-        return raw_outputs(self.design.expand(vector), self.validation, self.constant)
+        """Return a part of the image."""
+        return image[self._splits[fold][1]]
 
     def validation_adjoints(self, cotangents: Sequence[Array]) -> list[Array]:
-        """Return ``V^T r`` for every fold in turn."""
-        dtype = self.design.dtype
-        if self.single:
-            r = cotangents[0].astype(dtype)
-            self.n_products += self._share * r[0].size
-            full = raw_outputs_vjp(self.validation, r, self.constant)
-            return [self.design.reduce(full)]
+        """Multiply in one pass, zeros at the other rows."""
         outputs = []
-        for (_, test), r in zip(self.splits, cotangents, strict=True):
-            outputs.append(np.zeros((self.design.X.shape[0], *r.shape[1:]), dtype))
-            np.add.at(outputs[-1], test, r.astype(dtype))
-        return self.adjoint(outputs)
+        for (_, test), r in zip(self._splits, cotangents, strict=True):
+            outputs.append(
+                np.zeros((self._design.X.shape[0], *r.shape[1:]), self.dtype)
+            )
+            np.add.at(outputs[-1], test, r.astype(self.dtype))
+        return self.adjoint(range(len(outputs)), outputs)
 
-    @property
-    def _share(self) -> float:
-        return float(self.validation.shape[0] / max(self.design.X.shape[0], 1))
+    def validation_rows(self, fold: int, rows: Array) -> Array:
+        """Return some of the columns."""
+        return rows[:, self._splits[fold][1]]
 
     def _together(self, product: Any, vectors: Sequence[Array]) -> list[Array]:
         self.n_products += sum(v[0].size for v in vectors)
@@ -113,3 +138,72 @@ class FoldProducts:
         flat = product(stacked.reshape(len(stacked), -1))
         result = flat.reshape(-1, *stacked.shape[1:])
         return [np.ascontiguousarray(result[:, k]) for k in range(len(vectors))]
+
+
+class SeparateFolds(FoldProducts):
+    """Folds with matrices of their own.
+
+    Parameters
+    ----------
+    parts : sequence of ({ndarray, sparse matrix}, {ndarray, sparse matrix})
+        Training and validation rows of each fold.
+    constant : float
+        Value of the constant column, 0 for none.
+    dtype : dtype
+        Precision of the products.
+    """
+
+    def __init__(
+        self, parts: Sequence[tuple[Any, Any]], constant: float, dtype: Any
+    ) -> None:
+        self.constant, self.dtype = constant, dtype
+        self._designs = [Design(X, constant, dtype) for X, _ in parts]
+        self._validation = [V.astype(dtype, copy=False) for _, V in parts]
+
+    def design(self, fold: int) -> Design:
+        """Return the fold's training rows."""
+        return self._designs[fold]
+
+    def scatter(self, fold: int, values: Array, *, add: bool = False) -> Array:
+        """Return the values."""
+        return values
+
+    def forward(self, folds: Sequence[int], vectors: Sequence[Array]) -> list[Array]:
+        """Multiply one after the other."""
+        self.n_products += sum(v[0].size for v in vectors)
+        return [self._designs[k].dot(v) for k, v in zip(folds, vectors, strict=True)]
+
+    def adjoint(self, folds: Sequence[int], outputs: Sequence[Array]) -> list[Array]:
+        """Multiply one after the other."""
+        self.n_products += sum(r[0].size for r in outputs)
+        return [
+            self._designs[k].adjoint(r) for k, r in zip(folds, outputs, strict=True)
+        ]
+
+    def validate(self, fold: int, vector: Array, image: Array) -> Array:
+        """Multiply the validation rows."""
+        self._count(fold, vector)
+        full = self._designs[fold].expand(vector)
+        return raw_outputs(full, self._validation[fold], self.constant)
+
+    def validation_adjoints(self, cotangents: Sequence[Array]) -> list[Array]:
+        """Multiply the validation rows of each fold."""
+        results = []
+        for k, r in enumerate(cotangents):
+            self._count(k, r)
+            r = r.astype(self.dtype, copy=False)
+            full = raw_outputs_vjp(self._validation[k], r, self.constant)
+            results.append(self._designs[k].reduce(full))
+        return results
+
+    def validation_rows(self, fold: int, rows: Array) -> Array:
+        """Return the transposed validation rows, a row of constants last."""
+        V = self._validation[fold].T
+        if not self.constant:
+            return np.asarray(V)
+        return np.vstack([V, np.full((1, V.shape[1]), self.constant)])
+
+    def _count(self, fold: int, vector: Array) -> None:
+        n_rows = self._designs[fold].X.shape[0]
+        share = self._validation[fold].shape[0] / max(n_rows, 1)
+        self.n_products += share * vector[0].size

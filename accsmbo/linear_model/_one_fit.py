@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tune the penalties of a linear model on given folds: data in, penalties out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,11 @@ from accsmbo.hypergradients._scoring import check_link
 from accsmbo.linear_model._bilevel_fold import BilevelFold, Outer
 from accsmbo.linear_model._bilevel_newton import ACCURACY, BilevelNewton, Visit
 from accsmbo.linear_model._direct_path import DirectPath
-from accsmbo.linear_model._fold_products import FoldProducts
+from accsmbo.linear_model._fold_products import (
+    FoldProducts,
+    SeparateFolds,
+    SharedRows,
+)
 from accsmbo.linear_model._log_penalty import LogPenalty
 from accsmbo.linear_model._penalty_search import Box, Scan
 from accsmbo.linear_model._reduced_problem import ReducedProblem
@@ -46,6 +50,8 @@ class OneFit:
         Estimate of the error of their mean.
     visits : list of Visit
         Logarithms of the hyperparameters visited, with their losses, in order.
+    rescore : callable
+        Returns the same, with their losses as known in the end.
     scan : Scan
         The whole range as the last basis saw it.
     minima : list of int
@@ -64,6 +70,7 @@ class OneFit:
     losses: Array
     error: float
     visits: list[Visit]
+    rescore: Callable[[], list[Visit]]
     scan: Scan
     minima: list[int]
     at_bound: dict[str, str]
@@ -76,10 +83,10 @@ class OneFit:
 class _Fold:
     """A fold's problem, as both methods need it."""
 
-    problem: LinearProblem
     loss: Any
     penalty: LogPenalty
     outer: Outer
+    n_validation: int
 
 
 def tune_penalties(
@@ -90,6 +97,7 @@ def tune_penalties(
     splits: Sequence[tuple[Array, Array]],
     *,
     scoring: Any,
+    parts: Sequence[tuple[Any, Any]] | None = None,
     sample_weight: Array | None = None,
     score_weight: Array | None = None,
     accuracy: float = ACCURACY,
@@ -108,6 +116,8 @@ def tune_penalties(
         Targets.
     splits : sequence of (ndarray of int, ndarray of int)
         Training and validation rows.
+    parts : sequence of (training rows, validation rows), default=None
+        What the folds see in place of rows of X: each behind transformers of its own.
     scoring : str, scorer, OuterLoss or None
         Metric with a gradient.
     sample_weight : ndarray of shape (n_samples,), default=None
@@ -137,65 +147,74 @@ def tune_penalties(
         y = y[:, 0]
     names = tuple(bounds)
     ends = np.log([bounds[name] for name in names])
-    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    if parts is None and len(splits) == 1:
+        parts = [(X[splits[0][0]], X[splits[0][1]])]
     problems = [
-        problem_class(estimator, X, y[train], np.asarray(weights, float)[train])
-        for train, _ in splits
+        problem_class(
+            estimator,
+            X if parts is None else parts[k][0],
+            y[train],
+            np.asarray(weights, float)[train],
+        )
+        for k, (train, _) in enumerate(splits)
     ]
-    first = problems[0]
-    direct = _is_small(first, X)
-    single = sparse.issparse(X) and not direct
-    products = FoldProducts(
-        _dense(X) if direct else X,
-        splits,
-        first.constant,
-        np.float32 if single else np.float64,
-    )
-    folds = [
-        _make_fold(i, p, estimator, names, products, y, scoring, score_weight)
-        for i, p in enumerate(problems)
-    ]
+    direct = all(_is_small(problem) for problem in problems)
+    products = _products(X, parts, splits, problems[0].constant, direct=direct)
+    folds = []
+    for k, (problem, (_, test)) in enumerate(zip(problems, splits, strict=True)):
+        weight = None if score_weight is None else score_weight[test]
+        outer = _outer(problem, estimator, scoring, y[test], weight)
+        loss = problem.loss.configured(estimator).with_dtype(products.dtype)
+        loss.y = products.scatter(k, loss.y)
+        loss.weight = products.scatter(k, loss.weight, add=True)
+        penalty = LogPenalty(problem, estimator, names, products.design(k))
+        folds.append(_Fold(loss, penalty, outer, len(test)))
     box = Box(ends[:, 0], ends[:, 1], folds[0].penalty.signs)
+    method: BilevelNewton | DirectPath
     if direct:
-        return _result(_direct(folds, products, box).run(), names, box, products)
-    states = [
-        BilevelFold(i, products, f.loss, f.penalty, f.outer, len(splits[i][1]))
-        for i, f in enumerate(folds)
-    ]
-    newton = BilevelNewton(products, states, box, accuracy).run()
-    return _result(newton, names, box, products)
+        method = DirectPath(_full_problems(folds, products), box)
+    else:
+        states = [
+            BilevelFold(k, products, f.loss, f.penalty, f.outer, f.n_validation)
+            for k, f in enumerate(folds)
+        ]
+        method = BilevelNewton(products, states, box, accuracy)
+    return _result(method.run(), names, box, products)
 
 
-def _make_fold(
-    index: int,
-    problem: LinearProblem,
-    estimator: Any,
-    names: tuple[str, ...],
-    products: FoldProducts,
-    y: Array,
-    scoring: Any,
-    score_weight: Array | None,
-) -> _Fold:
-    test = products.splits[index][1]
+def _products(
+    X: Any,
+    parts: Sequence[tuple[Any, Any]] | None,
+    splits: Sequence[tuple[Array, Array]],
+    constant: float,
+    *,
+    direct: bool,
+) -> FoldProducts:
+    if direct:
+        X = None if X is None else _dense(X)
+        parts = parts and [(_dense(train), _dense(test)) for train, test in parts]
+    one = X if parts is None else parts[0][0]
+    dtype = np.float32 if sparse.issparse(one) else np.float64
+    if parts is not None:
+        return SeparateFolds(parts, constant, dtype)
+    return SharedRows(X, splits, constant, dtype)
+
+
+def _outer(
+    problem: LinearProblem, estimator: Any, scoring: Any, y: Array, weight: Any
+) -> Outer:
     metric = outer_loss(scoring, estimator)
     check_link(metric, problem.link, estimator)
-    encoded = encode_targets(problem, y[test])
-    weight = None if score_weight is None else np.asarray(score_weight, float)[test]
-    loss = problem.loss.configured(estimator).with_dtype(products.design.dtype)
-    loss.y = products.scatter(index, loss.y)
-    loss.weight = products.scatter(index, loss.weight, add=True)
-    return _Fold(
-        problem,
-        loss,
-        LogPenalty(problem, estimator, names, products.design),
-        lambda f: metric(problem.link, f, encoded, weight),
-    )
+    encoded = encode_targets(problem, y)
+    return lambda f: metric(problem.link, f, encoded, weight)
 
 
-def _is_small(problem: LinearProblem, X: Any) -> bool:
+def _is_small(problem: LinearProblem) -> bool:
     size = int(np.prod(problem.shape))
     one_output = len(problem.shape) == 1
-    return one_output and size <= DIRECT_SIZE and X.shape[0] * size**2 <= DIRECT_WORK
+    n_samples = problem.X.shape[0]
+    return one_output and size <= DIRECT_SIZE and n_samples * size**2 <= DIRECT_WORK
 
 
 def _dense(X: Any) -> Array:
@@ -203,23 +222,22 @@ def _dense(X: Any) -> Array:
     return np.asarray(dense, np.float64)
 
 
-def _direct(folds: list[_Fold], products: FoldProducts, box: Box) -> DirectPath:
-    F = _rows(products.design.X, products.constant)
+def _full_problems(folds: list[_Fold], products: FoldProducts) -> list[ReducedProblem]:
+    """Return the training problems with all coefficients for a basis."""
     problems = []
-    for i, fold in enumerate(folds):
-        test = products.splits[i][1]
-        V = _rows(products.validation, products.constant) if products.single else None
+    for k, fold in enumerate(folds):
+        F = _rows(products.design(k).X, products.constant)
         problems.append(
             ReducedProblem(
                 fold.loss,
                 F,
-                F[:, test] if V is None else V,
+                products.validation_rows(k, F),
                 [np.diag(base) for base in fold.penalty.bases],
                 fold.penalty.signs,
                 fold.outer,
             )
         )
-    return DirectPath(problems, box)
+    return problems
 
 
 def _rows(X: Array, constant: float) -> Array:
@@ -247,10 +265,11 @@ def _result(
         visits[-1].losses,
         method.error,
         visits,
+        method.rescored,
         method.scan,
         method.scan.minima(1e-3 * spread),
         at_bound,
-        [products.design.expand(w) for w in method.coefficients],
+        [products.design(k).expand(w) for k, w in enumerate(method.coefficients)],
         products.n_products,
         method.converged,
     )

@@ -86,12 +86,19 @@ class AccSMBOSearchCV(GradientSearchCV):
         are used in the order of asking, at the cost of waiting for the slowest.
     max_retries : int, default=1
         How often a candidate is tried again after its worker died; then it has failed.
-    solver : {"auto", "estimator"}, default="auto"
-        "auto": candidates of a model and a metric that can be differentiated are
-        solved by accsmbo itself, with gradients, as accurately as the search needs at
-        the time; the best is scored again by the estimator's own fit, so that
-        ``best_score_`` is what ``cross_val_score`` gives. "estimator": every candidate
-        is fitted by the estimator, without gradients.
+    solver : {"auto", "evaluate", "estimator"}, default="auto"
+        "auto": a space of a few continuous penalties of a linear model, perhaps the
+        last step of a pipeline, is searched at once: the Newton steps that train the
+        folds move the penalties too, for about the price of one fit a fold, and the
+        values they stood at are the candidates, at most `n_iter`. It is done where no
+        other argument asks for single candidates (`optimizer`, `density`, `storage`,
+        time and memory limits, `executor`, `selection`, `stop_when`, training scores,
+        predictions, several metrics). Else, and with "evaluate", candidates of a model
+        and a metric that can be differentiated are solved by accsmbo itself, with
+        gradients, as accurately as the search needs at the time. Either way the best is
+        scored again by the estimator's own fit, so that ``best_score_`` is what
+        ``cross_val_score`` gives. "estimator": every candidate is fitted by the
+        estimator, without gradients.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
@@ -169,7 +176,7 @@ class AccSMBOSearchCV(GradientSearchCV):
     _parameter_constraints: dict = {
         **GradientSearchCV._parameter_constraints,
         "density": [StrOptions({"auto"}), Density, None],
-        "solver": [StrOptions({"auto", "estimator"})],
+        "solver": [StrOptions({"auto", "evaluate", "estimator"})],
     }
 
     def __init__(

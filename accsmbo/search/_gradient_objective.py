@@ -10,7 +10,7 @@ from accsmbo.evaluation import CrossValidationObjective
 from accsmbo.hypergradients import FoldHypergradient, NotDifferentiableError
 from accsmbo.hypergradients._fold import last_step
 
-__all__ = ["GradientObjective"]
+__all__ = ["GradientObjective", "only_weight"]
 
 
 class GradientObjective(CrossValidationObjective):
@@ -83,10 +83,10 @@ class GradientObjective(CrossValidationObjective):
                 *self.splits[index],
                 names=tuple(trial.params),
                 scoring=self._optimised_scorer(),
-                sample_weight=_only_weight(
+                sample_weight=only_weight(
                     self.fit_params, last_step(self.estimator)[1] + "sample_weight"
                 ),
-                score_weight=_only_weight(self.score_params, "sample_weight"),
+                score_weight=only_weight(self.score_params, "sample_weight"),
             )
         return self._folds[key]
 
@@ -119,7 +119,7 @@ class GradientObjective(CrossValidationObjective):
         return record
 
 
-def _only_weight(params, understood):
+def only_weight(params, understood):
     """Return the sample weights among routed parameters; nothing else is understood."""
     params = {k: v for k, v in (params or {}).items() if v is not None}
     if set(params) - {understood}:

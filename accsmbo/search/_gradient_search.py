@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """GradientSearchCV: gradients where a model has them, experience where it exists."""
 
-import time
 import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
-from accsmbo.evaluation import CrossValidationObjective
 from accsmbo.execution import StopReason
 from accsmbo.history import History
 from accsmbo.hypergradients import differentiable_names
 from accsmbo.optimizers import AccSMBO
 from accsmbo.search._experience import shipped_density
 from accsmbo.search._gradient_objective import GradientObjective
+from accsmbo.search._one_fit_search import exact_evaluation, run_one_fit
 from accsmbo.search._optimizer_search import OptimizerSearchCV
 from accsmbo.space import Space
 
@@ -77,7 +75,8 @@ class GradientSearchCV(OptimizerSearchCV):
 
     def _run(self, optimizer, objective, *args):
         self._objective = objective
-        return super()._run(optimizer, objective, *args)
+        done = run_one_fit(self, optimizer, objective, *args[:2])
+        return super()._run(optimizer, objective, *args) if done is None else done
 
     def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
         objective = self.__dict__.pop("_objective")
@@ -104,7 +103,8 @@ class GradientSearchCV(OptimizerSearchCV):
             best = getattr(self, "best_index_", None)
             if best is None or not estimates[best] > 0.0:
                 break
-            records[best] = (records[best][0], self._exact(objective, records[best][0]))
+            trial = records[best][0]
+            records[best] = (trial, exact_evaluation(self, objective, trial))
             estimates[best] = 0.0
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # said before
@@ -112,16 +112,6 @@ class GradientSearchCV(OptimizerSearchCV):
                     _view(history, records), scorers, refit_metric, reason, n_trials
                 )
         self.cv_results_["score_error_estimate"] = estimates
-
-    def _exact(self, objective, trial):
-        """Return the evaluation of a trial by the estimator's own fits."""
-        plain = CrossValidationObjective.__new__(CrossValidationObjective)
-        vars(plain).update(objective.__getstate__(), keep_predictions=False)
-        start = time.time()
-        folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(plain.fold)(trial, index) for index in range(plain.n_folds)
-        )
-        return plain.combine(folds, start, time.time())
 
 
 def _view(history, records):

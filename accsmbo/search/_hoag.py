@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """HOAGSearchCV: search by descent along hypergradients."""
 
+import numpy as np
+
+from accsmbo._sklearn_private import StrOptions
+from accsmbo.execution import StopReason
 from accsmbo.optimizers import HOAG
 from accsmbo.search._gradient_objective import GradientObjective
+from accsmbo.search._one_fit_search import run_one_fit
 from accsmbo.search._optimizer_search import OptimizerSearchCV
 
 __all__ = ["HOAGSearchCV"]
@@ -79,9 +84,17 @@ class HOAGSearchCV(OptimizerSearchCV):
         are used in the order of asking, at the cost of waiting for the slowest.
     max_retries : int, default=1
         How often a candidate is tried again after its worker died; then it has failed.
+    solver : {"auto", "evaluate"}, default="auto"
+        "auto": a space of a few continuous penalties of a linear model is searched at
+        once, see :class:`AccSMBOSearchCV`. Else, and with "evaluate", by one candidate
+        after the other.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
+    keep_predictions : bool, default=False
+        Keep what each candidate predicts for the rows of its test folds, for ensembles;
+        needs a classifier or a regressor. In float32; beyond 256 MB in a temporary
+        file.
     callbacks : callable or list of callable, default=None
         Each is called with the :class:`~accsmbo.history.History` after each candidate;
         a true answer ends the search.
@@ -90,7 +103,8 @@ class HOAGSearchCV(OptimizerSearchCV):
     ----------
     cv_results_ : dict of ndarray
         As in scikit-learn, one entry per candidate in the order of asking. Scores are
-        as accurate as the inner solves were.
+        as accurate as the inner solves were; ``score_error_estimate`` says how
+        accurate, where the space was searched at once.
     best_estimator_ : estimator
         Refitted on all data; only with ``refit``.
     best_score_ : float
@@ -115,6 +129,9 @@ class HOAGSearchCV(OptimizerSearchCV):
         Number of features seen by ``best_estimator_``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of features seen by ``best_estimator_``, where it has them.
+    predictions_ : OutOfFoldPredictions
+        Predictions of every candidate that has all folds; only with
+        ``keep_predictions``.
     history_ : History
         Every finished trial; values are losses, minus the score.
     optimizer_ : Optimizer
@@ -148,8 +165,86 @@ class HOAGSearchCV(OptimizerSearchCV):
     (True, True)
     """
 
+    _parameter_constraints: dict = {
+        **OptimizerSearchCV._parameter_constraints,
+        "solver": [StrOptions({"auto", "evaluate"})],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        param_distributions=None,
+        *,
+        n_iter=50,
+        optimizer=None,
+        scoring=None,
+        n_jobs=None,
+        refit=True,
+        cv=None,
+        verbose=0,
+        pre_dispatch="2*n_jobs",
+        random_state=None,
+        error_score=np.nan,
+        return_train_score=False,
+        timeout=None,
+        trial_timeout=None,
+        memory_limit=None,
+        executor=None,
+        storage=None,
+        selection=None,
+        stop_when=None,
+        deterministic=False,
+        max_retries=1,
+        solver="auto",
+        on_interrupt="stop",
+        keep_predictions=False,
+        callbacks=None,
+    ):
+        super().__init__(
+            estimator,
+            param_distributions,
+            n_iter=n_iter,
+            optimizer=optimizer,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            random_state=random_state,
+            error_score=error_score,
+            return_train_score=return_train_score,
+            timeout=timeout,
+            trial_timeout=trial_timeout,
+            memory_limit=memory_limit,
+            executor=executor,
+            storage=storage,
+            selection=selection,
+            stop_when=stop_when,
+            deterministic=deterministic,
+            max_retries=max_retries,
+            on_interrupt=on_interrupt,
+            keep_predictions=keep_predictions,
+            callbacks=callbacks,
+        )
+        self.solver = solver
+
     def _default_optimizer(self):
         return HOAG()
+
+    def _run(self, optimizer, objective, n_trials, callbacks, *args):
+        done = run_one_fit(self, optimizer, objective, n_trials, callbacks)
+        self._at_once = done is not None
+        if self._at_once:
+            optimizer.converged_ = done[0] is StopReason.BUDGET
+            return done
+        return super()._run(optimizer, objective, n_trials, callbacks, *args)
+
+    def _store_results(self, optimizer, *args):
+        super()._store_results(optimizer, *args)
+        if self.__dict__.pop("_at_once"):
+            errors = [e.error_estimate or 0.0 for e in optimizer.history.evaluations]
+            self.cv_results_["score_error_estimate"] = np.array(errors)
 
     def _make_objective(self, X, y, scorers, routed):
         plain = super()._make_objective(X, y, scorers, routed)

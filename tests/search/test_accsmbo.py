@@ -26,7 +26,9 @@ X, Y = (a[::4] for a in load_breast_cancer(return_X_y=True))
 
 
 def search(model=MODEL, space=SPACE, n_iter=4, scoring="neg_log_loss", **settings):
-    settings = {"n_iter": n_iter, "scoring": scoring, "random_state": 0} | settings
+    """Evaluate one candidate after the other; test_one_fit.py has the rest."""
+    own = {"n_iter": n_iter, "scoring": scoring, "random_state": 0}
+    settings = own | {"solver": "evaluate"} | settings
     return AccSMBOSearchCV(model, space, **settings).fit(X, Y)
 
 

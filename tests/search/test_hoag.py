@@ -23,7 +23,9 @@ SPACE = {"logisticregression__C": loguniform(1e-4, 1e4)}
 
 @pytest.fixture(scope="module")
 def search():
-    return HOAGSearchCV(MODEL, SPACE, scoring="neg_log_loss", cv=3).fit(X, y)
+    return HOAGSearchCV(
+        MODEL, SPACE, scoring="neg_log_loss", cv=3, solver="evaluate"
+    ).fit(X, y)
 
 
 def test_it_converges_to_the_best_score(search):
@@ -77,7 +79,7 @@ def test_sample_weight_reaches_the_inner_problem():
     weight = np.linspace(0.1, 3, 60)
     space = {"alpha": loguniform(1e-3, 1e3)}
     options = {"scoring": "neg_mean_squared_error", "cv": 3, "n_iter": 1}
-    weighted = HOAGSearchCV(Ridge(), space, **options)
+    weighted = HOAGSearchCV(Ridge(), space, solver="evaluate", **options)
     weighted.fit(*data, sample_weight=weight)
     plain = GridSearchCV(
         Ridge(), {"alpha": [1.0]}, cv=3, scoring="neg_mean_squared_error"
@@ -89,7 +91,9 @@ def test_sample_weight_reaches_the_inner_problem():
 
 def test_weights_of_a_pipeline_step_reach_the_inner_problem():
     weight = np.linspace(0.1, 3, len(y))
-    search = HOAGSearchCV(MODEL, SPACE, scoring="neg_log_loss", cv=3, n_iter=1)
+    search = HOAGSearchCV(
+        MODEL, SPACE, scoring="neg_log_loss", cv=3, n_iter=1, solver="evaluate"
+    )
     search.fit(X, y, logisticregression__sample_weight=weight)
     plain = GridSearchCV(
         MODEL, {"logisticregression__C": [1.0]}, scoring="neg_log_loss", cv=3
