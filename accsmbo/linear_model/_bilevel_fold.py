@@ -143,13 +143,15 @@ class BilevelFold:
             self.outer,
         )
 
-    def add(self, direction: Array, image: Array) -> None:
-        """Add a direction to the basis."""
+    def add(self, direction: Array, image: Array) -> bool:
+        """Add a direction to the basis; return whether it was new."""
         if self.basis.full:
             self.c = self.basis.merge(self.c)
         validation = self.products.validate(self.index, direction, image)
-        if self.basis.add(direction, image, validation):
+        new = self.basis.add(direction, image, validation)
+        if new:
             self.c = np.append(self.c, 0.0)
+        return new
 
     def move(self, point: ReducedPoint) -> None:
         """Take the solution of the reduced problem."""

@@ -141,6 +141,7 @@ class BilevelNewton:
         self.scan: Scan | None = None
         self.converged = False
         self._gradient_tolerance = FIRST_GRADIENT
+        self._settled: list[tuple[float, Array]] = []
         self._adjoint_at = np.full_like(self.x, np.inf), np.inf
 
     def run(self) -> "BilevelNewton":
@@ -151,9 +152,39 @@ class BilevelNewton:
                 self._adjoint_step()
             else:
                 self._newton_step(first=step == 0)
-            if self.converged:
+            if self.converged and not self._leaves_for_a_better_valley():
                 break
         return self
+
+    def _leaves_for_a_better_valley(self) -> bool:
+        """Scan with all that was learnt; go where both scans promise more.
+
+        A scan with adjoints in the basis alone promises too much far away.
+        """
+        assert self.scan is not None  # for the type checker
+        first, noise = self.scan, self.accuracy * self.scale
+        self.scan = scan_penalties(self._objective(thin=True), self.box)
+        valleys = [first.points[i] for i in first.minima(noise)]
+        for i in self.scan.minima(noise):
+            x = self.scan.points[i]
+            promised = self.scan.values[i] < self._value - noise
+            seen = any(np.abs(x - other).max() <= RADIUS for other in valleys)
+            near = any(np.abs(x - v.x).max() <= RADIUS for v in self.visits)
+            if promised and seen and not near:
+                self._settled.append((self._value, self.x))
+                self._settle_at(x)
+                self.converged = False
+                return True
+        self._settled.append((self._value, self.x))
+        best = min(self._settled, key=lambda pair: pair[0])[1]
+        if best is not self.x:
+            self._settle_at(best)
+        return False
+
+    def _settle_at(self, x: Array) -> None:
+        objective = self._objective(thin=False)
+        objective(x)
+        self._settle(x, objective)
 
     def _adjoint(self, outputs: Sequence[Array]) -> list[Array]:
         return self.products.adjoint(range(len(self.folds)), outputs)
@@ -164,12 +195,10 @@ class BilevelNewton:
         for fold, part in zip(self.folds, parts, strict=True):
             fold.set_gradient(part, self.x)
 
-    def _newton(self, folds: Sequence[BilevelFold], *, first: bool) -> None:
-        """Add a Newton direction to the basis of each fold."""
-        if first and self.products.constant:
-            images = self._adjoint([fold.curvature.bend for fold in folds])
-            for fold, image in zip(folds, images, strict=True):
-                fold.set_means(image)
+    def _newton(self, folds: Sequence[BilevelFold], *, first: bool) -> bool:
+        """Add a Newton direction to the basis of each fold; return whether one grew."""
+        if first:
+            self._begin()
         systems = [
             LinearSystem(
                 fold,
@@ -181,17 +210,29 @@ class BilevelNewton:
             for fold in folds
         ]
         solve_together(self.products, systems)
+        grew = False
         for system in systems:
-            for direction, image in system.directions:
-                system.fold.add(direction, image)
-            system.fold.add(system.x, system.image)
+            for direction, image in [*system.directions, (system.x, system.image)]:
+                grew |= system.fold.add(direction, image)
+        return grew
+
+    def _begin(self) -> None:
+        """Centre the columns; add the first gradients, exact for strong penalties."""
+        if self.products.constant:
+            sums = self._adjoint([fold.curvature.bend for fold in self.folds])
+            for fold, image in zip(self.folds, sums, strict=True):
+                fold.set_means(image)
+        gradients = [fold.gradient for fold in self.folds]
+        images = self.products.forward(range(len(gradients)), gradients)
+        for fold, image in zip(self.folds, images, strict=True):
+            fold.add(fold.gradient, image)
 
     def _objective(self, *, thin: bool) -> Objective:
         problems = [fold.reduced() for fold in self.folds]
         if thin:
             problems = [problem.thinned(SCAN_ROWS) for problem in problems]
         starts = [np.zeros_like(f.c) if thin else f.c for f in self.folds]
-        return Objective(problems, starts, 1e-3 if thin else 1e-6)
+        return Objective(problems, starts, 1e-5 if thin else 1e-6)
 
     def _move(self, radius: float, *, scan: bool = False) -> None:
         """Go to the minimum of the reduced problem."""
@@ -237,7 +278,8 @@ class BilevelNewton:
 
     def _newton_step(self, *, first: bool) -> None:
         before, x = self._value, self.x
-        self._newton(self.folds, first=first)
+        if not self._newton(self.folds, first=first):
+            self._gradient_tolerance = np.inf  # the basis has nothing left to learn
         self._move(RADIUS, scan=first)
         self.error = abs(self._value - before)
         self.converged = (

@@ -203,7 +203,7 @@ def _quasi_newton(objective: Objective, x: Array, box: Box) -> Array:
         seen.append((value, point.copy()))
         return value, slope
 
-    options: dict[str, Any] = {"maxfun": 3 * MAX_EVALUATIONS, "ftol": GAIN}
+    options: dict[str, Any] = {"maxfun": 3 * MAX_EVALUATIONS, "ftol": GAIN / 100}
     _lbfgsb(
         recorded,
         x,

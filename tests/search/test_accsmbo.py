@@ -225,6 +225,7 @@ def test_two_jobs_give_gradients_too():
         cv=2,
         n_jobs=2,
         scoring="neg_log_loss",
+        solver="evaluate",
         random_state=0,
     ).fit(*data)
     assert all(e.gradient for e in found.history_.evaluations)

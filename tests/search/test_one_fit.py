@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Searches over penalties alone are run at once, and only where that is the same."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import loguniform
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import accsmbo.search._gradient_search as gradient_search
+import accsmbo.search._hoag as hoag
+from accsmbo import AccSMBOSearchCV, Real
+from accsmbo.linear_model import GroupRidge
+from accsmbo.metalearning import PriorDensity
+from accsmbo.optimizers import AccSMBO
+from accsmbo.search import HOAGSearchCV
+from accsmbo.search._one_fit_search import run_one_fit
+from accsmbo.stopping import TargetReached
+
+C = "logisticregression__C"
+SPACE = {C: loguniform(1e-4, 1e4)}
+MODEL = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000, tol=1e-9))
+X, Y = (a[::4] for a in load_breast_cancer(return_X_y=True))
+SEARCHES = [AccSMBOSearchCV, HOAGSearchCV]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Record for each search whether it was run at once."""
+    seen = []
+
+    def recorded(*args):
+        done = run_one_fit(*args)
+        seen.append(done is not None)
+        return done
+
+    monkeypatch.setattr(gradient_search, "run_one_fit", recorded)
+    monkeypatch.setattr(hoag, "run_one_fit", recorded)
+    return seen
+
+
+def search(cls=AccSMBOSearchCV, model=MODEL, space=SPACE, data=(X, Y), **settings):
+    own = {"scoring": "neg_log_loss", "n_iter": 20, "random_state": 0, "cv": 3}
+    return cls(model, space, **own | settings).fit(*data)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_the_best_row_is_exact_and_no_worse_than_a_grid(cls, at_once):
+    found = search(cls)
+    assert at_once == [True]
+    tuned = clone(MODEL).set_params(**found.best_params_)
+    scores = cross_val_score(tuned, X, Y, cv=3, scoring="neg_log_loss")
+    assert found.best_score_ == pytest.approx(scores.mean(), abs=1e-9)
+    grid = max(
+        cross_val_score(
+            clone(MODEL).set_params(**{C: c}), X, Y, cv=3, scoring="neg_log_loss"
+        ).mean()
+        for c in np.geomspace(1e-2, 10, 10)
+    )
+    assert found.best_score_ >= grid - 1e-3 * abs(grid)
+    assert found.best_estimator_.score(X, Y) > 0.95
+    if cls is HOAGSearchCV:
+        assert found.optimizer_.converged_
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_rows_are_the_values_visited(cls):
+    found = search(cls)
+    results, n_rows = found.cv_results_, len(found.history_)
+    assert 1 < n_rows <= 20
+    assert len(set(results[f"param_{C}"])) == n_rows
+    errors = results["score_error_estimate"]
+    assert errors[found.best_index_] == 0.0
+    for params, score, error in zip(
+        results["params"], results["mean_test_score"], errors, strict=True
+    ):
+        exact = cross_val_score(
+            clone(MODEL).set_params(**params), X, Y, cv=3, scoring="neg_log_loss"
+        ).mean()
+        assert abs(score - exact) <= 3 * error + 1e-3 * abs(exact)
+    assert results["split2_test_score"].shape == (n_rows,)
+
+
+@pytest.mark.parametrize("n_iter", [1, 3])
+def test_n_iter_bounds_the_rows_and_keeps_the_best(n_iter):
+    whole, short = search(), search(n_iter=n_iter)
+    assert len(short.history_) == n_iter
+    assert short.best_params_ == whole.best_params_
+
+
+def test_callbacks_see_every_row_and_may_end_the_search():
+    lengths = []
+    search(callbacks=lambda history: lengths.append(len(history)))
+    assert lengths == list(range(1, len(lengths) + 1))
+    assert len(search(callbacks=lambda history: len(history) == 2).history_) == 2
+
+
+def test_weights_reach_the_training_of_the_last_step(at_once):
+    weight = np.linspace(0.1, 3, len(Y))
+    own = {"scoring": "neg_log_loss", "cv": 3, "random_state": 0}
+    found = AccSMBOSearchCV(MODEL, SPACE, **own)
+    found.fit(X, Y, logisticregression__sample_weight=weight)
+    evaluated = AccSMBOSearchCV(MODEL, SPACE, n_iter=12, solver="evaluate", **own)
+    evaluated.fit(X, Y, logisticregression__sample_weight=weight)
+    assert at_once == [True, False]
+    assert found.best_score_ == pytest.approx(evaluated.best_score_, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["csr", "one split", "mask", "frame"])
+def test_kinds_of_rows_and_splits(kind, at_once):
+    data, options = (X, Y), {}
+    model = LogisticRegression(max_iter=5000, tol=1e-9)
+    Z = StandardScaler().fit_transform(X)
+    if kind == "csr":
+        data = (sparse.csr_array(np.where(np.abs(Z) > 1, Z, 0.0)), Y)
+    elif kind == "frame":
+        pandas = pytest.importorskip("pandas")
+        data = (pandas.DataFrame(Z), Y)
+    else:
+        rows = np.arange(len(Y))
+        split = (rows[::2], rows[1::2])
+        if kind == "mask":
+            split = tuple(np.isin(rows, part) for part in split)
+        data, options = (Z, Y), {"cv": [split]}
+    found = search(model=model, space={"C": Real(1e-4, 1e4, log=True)}, data=data, **options)
+    assert at_once == [True]
+    scores = cross_val_score(
+        model.set_params(**found.best_params_),
+        *data,
+        cv=options.get("cv", 3),
+        scoring="neg_log_loss",
+    )
+    assert found.best_score_ == pytest.approx(scores.mean(), abs=1e-9)
+
+
+def test_a_few_penalties_are_tuned_together(at_once):
+    data = load_diabetes(return_X_y=True)
+    space = {f"alpha__{k}": loguniform(1e-4, 1e2) for k in range(2)}
+    model = GroupRidge(groups=[0] * 4 + [1] * 6)
+    found = search(model=model, space=space, data=data, scoring=None)
+    single = search(model=Ridge(), space={"alpha": loguniform(1e-4, 1e2)}, data=data,
+                    scoring=None)
+    assert at_once == [True, True]
+    assert found.best_score_ > single.best_score_ - 1e-6
+
+
+NOT_AT_ONCE = {
+    "evaluate": {"solver": "evaluate"},
+    "estimator": {"solver": "estimator"},
+    "optimizer": {"optimizer": AccSMBO(points_to_evaluate=[{C: 0.5}])},
+    "density": {"density": PriorDensity({C: loguniform(0.1, 1.0)})},
+    "timeout": {"timeout": 60.0},
+    "trial_timeout": {"trial_timeout": 60.0},
+    "executor": {"executor": 1},
+    "stop_when": {"stop_when": TargetReached(-1.0)},
+    "train scores": {"return_train_score": True},
+    "predictions": {"keep_predictions": True},
+    "several metrics": {"scoring": ["neg_log_loss", "accuracy"], "refit": "neg_log_loss"},
+    "no gradient": {"scoring": "accuracy"},
+    "a list": {"space": {C: [0.1, 1.0, 10.0]}},
+    "another parameter": {"space": {**SPACE, "logisticregression__tol": Real(1e-5, 1e-4)}},
+    "alternatives": {"space": [SPACE, {C: [1.0]}]},
+    "verbose": {"verbose": 2},
+}
+
+
+@pytest.mark.parametrize("name", NOT_AT_ONCE)
+def test_what_asks_for_single_candidates_gets_them(name, at_once, capsys):
+    found = search(**{"n_iter": 2, "density": None} | NOT_AT_ONCE[name])
+    assert at_once == [False]
+    assert len(found.history_) == (1 if name == "stop_when" else 2)
+
+
+def test_storage_is_kept_to(tmp_path, at_once):
+    search(n_iter=2, storage=tmp_path / "study.jsonl")
+    assert at_once == [False]
+
+
+def test_other_models_and_other_steps_are_evaluated(at_once):
+    search(model=SVC(), space={"C": loguniform(0.1, 10)}, scoring="accuracy", n_iter=2)
+    step = make_pipeline(StandardScaler(), LogisticRegression(solver="saga", l1_ratio=0.5))
+    step.set_params(logisticregression__max_iter=5000)
+    with np.errstate(all="ignore"):
+        search(model=make_pipeline(MODEL[0], Ridge()), space={"ridge__alpha": [1.0, 2.0]},
+               scoring="r2", n_iter=2)
+    assert at_once == [False, False]
+
+
+def test_rows_that_are_not_numbers_fail_as_in_any_search(at_once):
+    broken = X.copy()
+    broken[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        search(data=(broken, Y), error_score="raise", n_iter=1)
+    assert at_once == [False]
