@@ -52,7 +52,8 @@ class LogPenalty:
         self.signs = np.array([-1.0 if d.sum() < 0 else 1.0 for d in derivatives])
         self.bases = [problem._per_coefficient(np.abs(d), design) for d in derivatives]
         total = problem._per_coefficient(penalty.l2, design)
-        if np.any(penalty.l1) or not np.allclose(np.sum(self.bases, axis=0), total):
+        whole = np.allclose(np.sum(self.bases, axis=0), total)
+        if np.any(penalty.l1) or not whole or not all(map(np.any, derivatives)):
             raise NotDifferentiableError(
                 f"The penalty of {type(estimator).__name__} must be quadratic, and all "
                 f"of it set by {list(names)}. Tune it by evaluations "

@@ -2,8 +2,13 @@
 """The estimators that tune their own penalty: scikit-learn's contract and models."""
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_diabetes
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+from sklearn.model_selection import ShuffleSplit, cross_val_score
 from sklearn.preprocessing import scale
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from accsmbo.linear_model import (
@@ -16,17 +21,116 @@ from accsmbo.linear_model import (
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = scale(X)[::3], Y[::3]
 DIABETES = load_diabetes(return_X_y=True)
-rng = np.random.default_rng(0)
-COUNTS = rng.poisson(np.exp(0.5 * X[:, 0]))
+COUNTS = np.random.default_rng(0).poisson(np.exp(0.5 * X[:, 0]))
+TIGHT = {"tol": 1e-12}
+# Of each estimator: scikit-learn's, its data, and the metric of the search.
+PAIRS = {
+    "logistic": (
+        BilevelLogisticRegressionCV(),
+        LogisticRegression(tol=1e-9, max_iter=10000),
+        (X, Y),
+        "neg_log_loss",
+    ),
+    "softmax": (
+        BilevelLogisticRegressionCV(fit_intercept=False),
+        LogisticRegression(tol=1e-9, max_iter=10000, fit_intercept=False),
+        load_iris(return_X_y=True),
+        "neg_log_loss",
+    ),
+    "svc": (
+        BilevelLinearSVCCV(intercept_scaling=2.0),
+        LinearSVC(tol=1e-10, max_iter=100000, dual=False, intercept_scaling=2.0),
+        (X, Y),
+        None,
+    ),
+    "ridge": (BilevelRidgeCV(), Ridge(tol=1e-10), DIABETES, "neg_mean_squared_error"),
+    "poisson": (
+        BilevelPoissonRegressorCV(),
+        PoissonRegressor(tol=1e-10, max_iter=10000),
+        (X, COUNTS),
+        "neg_mean_poisson_deviance",
+    ),
+}
 
 
 @parametrize_with_checks(
     [
-        BilevelLogisticRegressionCV(cv=3),
-        BilevelLinearSVCCV(cv=3),
-        BilevelRidgeCV(cv=3),
-        BilevelPoissonRegressorCV(cv=3),
+        BilevelLogisticRegressionCV(cv=3, **TIGHT),
+        BilevelLinearSVCCV(cv=3, **TIGHT),
+        BilevelRidgeCV(cv=3, **TIGHT),
+        BilevelPoissonRegressorCV(cv=3, **TIGHT),
     ]
 )
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("rows", ["dense", "csr"])
+@pytest.mark.parametrize("name", list(PAIRS))
+def test_it_is_the_model_of_scikit_learn_at_the_value_found(name, rows):
+    ours, theirs, (A, b), metric = PAIRS[name]
+    A = sparse.csr_array(A) if rows == "csr" else A
+    penalty = ours._penalty_name
+    ours.fit(A, b)
+    theirs.set_params(**{penalty: getattr(ours, f"{penalty}_")}).fit(A, b)
+    assert ours.score(A, b) == pytest.approx(theirs.score(A, b), abs=1e-6)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+    if metric is not None:
+        scores = cross_val_score(theirs, A, b, cv=5, scoring=metric)
+        assert ours.best_score_ == pytest.approx(scores.mean(), rel=3e-3)
+
+
+def test_what_the_search_saw_is_kept():
+    model = BilevelLogisticRegressionCV(cv=3).fit(X, Y)
+    assert model.Cs_[-1] == pytest.approx(model.C_)
+    assert model.scores_path_.shape == (3, len(model.Cs_))
+    assert model.scores_path_[:, -1].mean() == pytest.approx(model.best_score_)
+    assert model.scan_["C"].shape == model.scan_["score"].shape
+    assert 1e-4 <= model.scan_["C"].min() < model.scan_["C"].max() <= 1.0001e4
+    assert len(model.local_maxima_) >= 1
+    assert model.at_bound_ is None
+    assert model.converged_
+    assert model.score_error_estimate_ < 1e-2 * abs(model.best_score_)
+
+
+def test_products_are_counted():
+    wide = sparse.random_array((300, 2000), density=0.05, rng=0, format="csr")
+    labels = (wide.sum(axis=1) > np.median(wide.sum(axis=1))).astype(int)
+    model = BilevelLogisticRegressionCV(cv=ShuffleSplit(1, random_state=0))
+    n_products = model.fit(wide, labels).n_products_
+    assert isinstance(n_products, int)
+    assert 10 < n_products < 400
+
+
+def test_weights_change_the_model_as_they_change_that_of_scikit_learn():
+    weight = np.random.default_rng(0).random(len(Y))
+    model = BilevelLogisticRegressionCV(cv=3).fit(X, Y, sample_weight=weight)
+    theirs = LogisticRegression(C=model.C_, tol=1e-9, max_iter=10000)
+    theirs.fit(X, Y, sample_weight=weight)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (2.0, 1.0), (1.0, np.inf)])
+def test_bounds_must_be_an_increasing_positive_pair(bounds):
+    with pytest.raises(ValueError, match="C_bounds must hold two numbers"):
+        BilevelLogisticRegressionCV(bounds).fit(X, Y)
+
+
+def test_bad_data_and_metrics_are_refused_clearly():
+    broken = X.copy()
+    broken[3, 3] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        BilevelLogisticRegressionCV().fit(broken, Y)
+    with pytest.raises(ValueError, match="has no gradient"):
+        BilevelLogisticRegressionCV(scoring="accuracy").fit(X, Y)
+    ordered = np.argsort(Y)
+    one_class = [(ordered[:30], ordered[30:])]
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        BilevelLogisticRegressionCV(cv=one_class).fit(X, Y)
+
+
+def test_a_boundary_is_reported():
+    model = BilevelLogisticRegressionCV(C_bounds=(1e-4, 1e-3), cv=3).fit(X, Y)
+    assert model.at_bound_ == "high"
+    assert pytest.approx(1e-3) == model.C_
