@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Small tables: every penalty answered by a few factorisations.
 
-With the identity for a basis, the reduced problem is the training problem itself. A
-handful of exact solutions with their tangents dw/dx span a basis in which the whole
-range is scanned; exact solutions then settle the best valley of the scan.
+With the identity for a basis, the reduced problem is the training problem itself.
+Exact values and derivatives on a coarse grid make a spline of the whole range; exact
+solutions then settle its lowest valley.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,10 +17,9 @@ from accsmbo.linear_model._reduced_problem import ReducedProblem
 
 __all__ = ["DirectPath"]
 
-EXACT_STEP = 4.0  # between the exact solutions of the first look
-LOOSE, SCANNING, TIGHT = 1e-4, 1e-6, 1e-8  # Newton decrements over the objective
-MAX_LOOKS = 4
-DECEIVED = 3e-3  # share by which an exact value may be worse than promised
+EXACT_STEP = 2.0  # between the exact solutions of the first look
+FINE = 8  # points of the spline in each of its intervals
+LOOSE, TIGHT = 3e-4, 1e-8  # Newton decrements over the objective
 
 
 class DirectPath:
@@ -43,7 +41,7 @@ class DirectPath:
     error : float
         0: evaluations are exact.
     scan : Scan
-        The whole range, as the basis of exact solutions sees it.
+        The whole range, as a spline of the first exact evaluations.
     converged : bool
         True.
     """
@@ -53,33 +51,26 @@ class DirectPath:
         self.visits: list[Visit] = []
         self.error, self.converged = 0.0, True
         self.x, self.scan = box.strongest, Scan(*[np.zeros((0, 1))] * 3)
-        self._solutions: list[list[Array]] = [[] for _ in problems]
         zeros = [np.zeros(len(problem.F)) for problem in problems]
         self._exact = Objective(problems, zeros)
 
     def run(self) -> "DirectPath":
-        """Look over the range, then settle the best valley; look again if deceived."""
+        """Look over the range, then settle the best valley."""
         self._exact.tolerance = LOOSE
-        scan_penalties(self._evaluate, self.box, EXACT_STEP)
+        coarse = scan_penalties(self._evaluate, self.box, EXACT_STEP)
+        self.scan, curvatures = coarse.refined(FINE)
         self._exact.tolerance = TIGHT
-        for _ in range(MAX_LOOKS):
-            promised = self._look()
-            self.x = minimise(self._evaluate, self.x, self.box)
-            value = float(self.visits[-1].losses.mean())
-            if value <= promised + DECEIVED * abs(promised):
-                break
+        best = self.scan.best
+        start = self.scan.points[best]
+        self.x = minimise(self._evaluate, start, self.box, curvatures[best])
+        if self._value > coarse.values.min():
+            start = coarse.points[coarse.best]
+            self.x = minimise(self._evaluate, start, self.box)
         return self
 
-    def _look(self) -> float:
-        """Scan in the basis of the solutions so far; return the value promised."""
-        reduced = [
-            _restricted(problem, found)
-            for problem, found in zip(self.problems, self._solutions, strict=True)
-        ]
-        cheap = Objective(reduced, [np.zeros(len(p.F)) for p in reduced], SCANNING)
-        self.scan = scan_penalties(cheap, self.box)
-        self.x = minimise(cheap, self.scan.points[self.scan.best], self.box)
-        return cheap(self.x)[0]
+    @property
+    def _value(self) -> float:
+        return float(self.visits[-1].losses.mean())
 
     def rescored(self) -> list[Visit]:
         """Return the visits, which are exact."""
@@ -92,24 +83,5 @@ class DirectPath:
 
     def _evaluate(self, x: Array) -> tuple[float, Array]:
         result = self._exact(x)
-        points = self._exact.points
-        for found, point in zip(self._solutions, points, strict=True):
-            found += [point.c, *point.tangents]
         self.visits.append(self._exact.visit())
         return result
-
-
-def _restricted(problem: ReducedProblem, solutions: list[Array]) -> ReducedProblem:
-    """Return a problem on the span of some solutions."""
-    columns = np.column_stack(solutions)
-    norms = np.linalg.norm(columns, axis=0)
-    left, singular, _ = np.linalg.svd(
-        columns / np.where(norms > 0, norms, 1.0), full_matrices=False
-    )
-    T = left[:, singular > 1e-10 * singular[0]]
-    return replace(
-        problem,
-        F=T.T @ problem.F,
-        V=T.T @ problem.V,
-        penalties=[T.T @ M @ T for M in problem.penalties],
-    )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import optimize
+from scipy.interpolate import CubicHermiteSpline
 
 from accsmbo.hypergradients._inner_problem import Array
 
@@ -90,6 +91,29 @@ class Scan:
         """Return the index of the smallest value."""
         return int(np.argmin(self.values))
 
+    def refined(self, n: int) -> tuple["Scan", Array]:
+        """Interpolate values and slopes by cubics.
+
+        Parameters
+        ----------
+        n : int
+            Points for each interval.
+
+        Returns
+        -------
+        scan : Scan
+            With n times as many points.
+        curvatures : ndarray of shape (n_points,)
+            Second derivatives by the distance along the line.
+        """
+        t = np.linspace(0, 1, len(self.values))
+        fine = np.linspace(0, 1, n * (len(t) - 1) + 1)
+        spline = CubicHermiteSpline(t, self.values, self.slopes)
+        line = self.points[-1] - self.points[0]
+        points = self.points[0] + fine[:, None] * line
+        curvatures = spline(fine, 2) / max(float(line @ line), 1e-30)
+        return Scan(points, spline(fine), spline(fine, 1)), curvatures
+
     def minima(self, scale: float) -> list[int]:
         """Return the indices of local minima, the smallest value first.
 
@@ -139,7 +163,9 @@ def scan_penalties(objective: Objective, box: Box, step: float = SCAN_STEP) -> S
     return Scan(points, values, np.array([float(s @ line) for _, s in found]))
 
 
-def minimise(objective: Objective, x: Array, box: Box) -> Array:
+def minimise(
+    objective: Objective, x: Array, box: Box, curvature: float | None = None
+) -> Array:
     """Return the local minimum that descent from x reaches.
 
     Parameters
@@ -150,6 +176,8 @@ def minimise(objective: Objective, x: Array, box: Box) -> Array:
         Start, inside the box.
     box : Box
         Range of the move.
+    curvature : float, default=None
+        Second derivative at x, where there is one hyperparameter and it is known.
 
     Returns
     -------
@@ -157,11 +185,11 @@ def minimise(objective: Objective, x: Array, box: Box) -> Array:
         The last point evaluated.
     """
     if len(x) == 1:
-        return _secant(objective, x, box)
+        return _secant(objective, x, box, curvature)
     return _quasi_newton(objective, x, box)
 
 
-def _secant(objective: Objective, x: Array, box: Box) -> Array:
+def _secant(objective: Objective, x: Array, box: Box, curvature: float | None) -> Array:
     low, high = float(box.low[0]), float(box.high[0])
     left, right = low, high
     previous: tuple[float, float] | None = None
@@ -170,7 +198,9 @@ def _secant(objective: Objective, x: Array, box: Box) -> Array:
         value, slopes = objective(x)
         slope = float(slopes[0])
         left, right = (left, here) if slope > 0 else (here, right)
-        step = _step(here, slope, value, previous)
+        known = curvature if previous is None else _secant_slope(here, slope, previous)
+        limit = 1.0 if previous is None and curvature is None else RADIUS
+        step = _step(slope, abs(value) / 12 if known is None else known, limit)
         new = float(np.clip(here + step, low, high))
         if low < left and right < high and not left < new < right:
             new = 0.5 * (left + right)
@@ -181,15 +211,15 @@ def _secant(objective: Objective, x: Array, box: Box) -> Array:
     return x
 
 
-def _step(
-    x: float, slope: float, value: float, previous: tuple[float, float] | None
-) -> float:
-    """Return a secant step, or one by a guessed curvature of a twelfth of the value."""
-    curvature = abs(value) / 12
-    if previous is not None and x != previous[0]:
-        secant = (slope - previous[1]) / (x - previous[0])
-        curvature = secant if secant > 0 else 0.0
-    limit = RADIUS if previous is not None else 1.0
+def _secant_slope(x: float, slope: float, previous: tuple[float, float]) -> float:
+    """Return the curvature between two points, the last one's if they are one."""
+    if x == previous[0]:
+        return abs(slope)
+    return (slope - previous[1]) / (x - previous[0])
+
+
+def _step(slope: float, curvature: float, limit: float) -> float:
+    """Return a Newton step of bounded length, downhill where the curve bends down."""
     if abs(slope) >= limit * curvature:
         return float(-np.sign(slope) * limit)
     return -slope / curvature
