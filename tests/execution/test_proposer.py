@@ -67,8 +67,8 @@ def test_a_slow_optimizer_proposes_beside_the_loop(scheduler):
     assert sorted(t.number for t in history.trials) == list(range(30))
     assert len({t.unit.tobytes() for t in history.trials}) == 30
     beside = [n for is_beside, n in optimizer.calls if is_beside]
-    assert len(beside) >= 5
-    assert beside[-1] > 15
+    assert len(beside) >= 2
+    assert beside[-1] > 8
     assert history.best_value < 0.5
     assert not [t for t in threading.enumerate() if t.name.startswith(THREAD)]
     assert n_threads() == before
