@@ -46,6 +46,17 @@ STEP_SIZES = {
 }
 # One found with so many times more steps, or fewer, says nothing.
 MOST_STEPS = 8.0
+# The rows of regressors are for targets of standard deviation 1. Parameters in units of
+# the target, with their power. With alpha times s, the loss of Lasso for s y is s^2
+# times that for y (of ElasticNet at l1_ratio 1), that of SVR with C and epsilon times
+# s; an impurity is a variance.
+UNITS = {
+    "ElasticNet": {"alpha": 1},
+    "ExtraTreesRegressor": {"min_impurity_decrease": 2},
+    "Lasso": {"alpha": 1},
+    "RandomForestRegressor": {"min_impurity_decrease": 2},
+    "SVR": {"C": 1, "epsilon": 1},
+}
 
 
 def metric_group(metric: str) -> str | None:
@@ -60,6 +71,7 @@ def shipped_tasks(
     kind: str | None = None,
     sparse: bool = False,
     settings: Mapping[str, Any] | None = None,
+    y_scale: float = 1.0,
 ) -> list[SourceTask]:
     """Return the shipped source tasks of one estimator.
 
@@ -77,6 +89,9 @@ def shipped_tasks(
         Parameters of the estimator that is tuned. Where its number of iterations is
         more than 8 times that of a row, or less than an eighth, the row's learning rate
         is left out.
+    y_scale : float, default=1.0
+        Standard deviation of a regression's target, to which parameters in its units
+        are taken.
 
     Returns
     -------
@@ -91,13 +106,17 @@ def shipped_tasks(
     rows = _narrowed(rows, lambda row: bool(row.get("sparse", False)) == sparse)
     if kind is not None:
         rows = _narrowed(rows, lambda row: row["kind"] == kind, at_least=10)
+    units = UNITS.get(estimator, {})
+
+    def taken_over(best: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+        params = _fitting(best, fixed, settings or {})
+        scaled = {k: params[k] * y_scale**p for k, p in units.items() if k in params}
+        return params | scaled
+
     return [
         SourceTask(
             row["dataset"],
-            [
-                _fitting(best, row.get("fixed", {}), settings or {})
-                for best in row["best"]
-            ],
+            [taken_over(best, row.get("fixed", {})) for best in row["best"]],
             kin=row.get("kin"),
             n_evaluations=row["n_evaluations"],
             origin={k: v for k, v in row.items() if k != "best"},

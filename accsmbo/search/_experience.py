@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which shipped density fits an estimator, a metric and a kind of data."""
 
+import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.utils.multiclass import type_of_target
@@ -27,7 +28,7 @@ def shipped_density(estimator, space, metric, X, y):
     X : array-like or sparse matrix
         Data; only whether it is sparse matters.
     y : array-like
-        Target; only its kind matters.
+        Target; its kind matters, and of a regression the standard deviation.
 
     Returns
     -------
@@ -47,6 +48,7 @@ def shipped_density(estimator, space, metric, X, y):
         kind=kind if kind in ("binary", "multiclass", "regression") else None,
         sparse=issparse(X),
         settings=final.get_params(deep=False),
+        y_scale=1.0 if classifier else _scale(y),
     )
     if len(tasks) < MIN_TASKS:
         return None
@@ -54,3 +56,9 @@ def shipped_density(estimator, space, metric, X, y):
     density = EmpiricalDensity().fit_tasks(tasks, space, source=source)
     enough = density.n_tasks_ >= MIN_TASKS and density.score_ > LEAST_GAIN
     return density if enough else None
+
+
+def _scale(y):
+    """Return the standard deviation of a target, 1 where it has none."""
+    scale = float(np.std(np.asarray(y, dtype=float)))
+    return scale if np.isfinite(scale) and scale > 0.0 else 1.0

@@ -45,7 +45,7 @@ BUDGET, WITHIN = 30, 1e-3
 # Evaluations on real fits, of AccSMBO and of the others.
 FEW, MORE = 6, 12
 GRID = np.exp(np.linspace(8, -8, 20))
-SMAC = {"smac3": "smac_rf", "smac3 with a Gaussian process": "smac_gp"}
+SMAC = {"smac3": "smac_rf"}
 Objective = Callable[[float], tuple[float, float]]
 
 

@@ -17,6 +17,8 @@ DIGITS = ("digits", "optdigits", "pendigits", "usps")
 WINE = ("wine",)
 IRIS = ("iris",)
 DIABETES = ("diabetes (scikit-learn)",)
+# Standard deviation of its target.
+DIABETES_SCALE = 77.0
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Known:
     exclude: tuple[str, ...]
     settings: dict[str, int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    y_scale: float = 1.0
 
 
 BOOSTING = {
@@ -60,6 +63,7 @@ KNOWN = {
         DIABETES,
         {"n_estimators": 12},
         FOREST,
+        y_scale=DIABETES_SCALE,
     ),
     "knn-iris-nll": Known(
         "KNeighborsClassifier",
@@ -69,7 +73,9 @@ KNOWN = {
         {},
         {"n_neighbors": "k"},
     ),
-    "enet-diabetes-rmse": Known("ElasticNet", "squared error", "regression", DIABETES),
+    "enet-diabetes-rmse": Known(
+        "ElasticNet", "squared error", "regression", DIABETES, y_scale=DIABETES_SCALE
+    ),
     "lr-digits-nll": Known("LogisticRegression", "probability", "multiclass", DIGITS),
 }
 
@@ -84,7 +90,11 @@ def shipped_density(task: str, space: Any) -> EmpiricalDensity | None:
     if known is None:
         return None
     tasks = shipped_tasks(
-        known.estimator, group=known.group, kind=known.kind, settings=known.settings
+        known.estimator,
+        group=known.group,
+        kind=known.kind,
+        settings=known.settings,
+        y_scale=known.y_scale,
     )
     for source in tasks:
         for row in source.params:

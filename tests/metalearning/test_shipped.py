@@ -5,7 +5,7 @@ import pytest
 
 from accsmbo.default_spaces import default_space
 from accsmbo.metalearning import MIN_TASKS, EmpiricalDensity, shipped_tasks
-from accsmbo.metalearning._shipped import GROUPS, _load
+from accsmbo.metalearning._shipped import GROUPS, UNITS, _load
 
 
 def test_every_row_states_its_origin():
@@ -68,3 +68,24 @@ def test_learning_rates_of_many_more_iterations_are_left_out(max_iter, says):
     assert len(rates) > 10
     assert set(rates) == {says}
     assert all("alpha" in t.params[0] for t in asked)
+
+
+def test_parameters_in_units_of_the_target_follow_it():
+    """As they do in the models: fits on y and on 100 y give the same predictions."""
+    from sklearn.datasets import make_regression
+    from sklearn.linear_model import Lasso
+    from sklearn.svm import SVR
+
+    one = shipped_tasks("ElasticNet", group="squared error")
+    hundred = shipped_tasks("ElasticNet", group="squared error", y_scale=100.0)
+    assert len(one) >= 10
+    for a, b in zip(one, hundred, strict=True):
+        assert b.params[0]["alpha"] == pytest.approx(100.0 * a.params[0]["alpha"])
+        assert b.params[0]["l1_ratio"] == a.params[0]["l1_ratio"]
+    X, y = make_regression(40, 5, noise=1.0, random_state=0)
+    y = y / y.std()
+    for cls, values in ((Lasso, {"alpha": 0.1}), (SVR, {"C": 2.0, "epsilon": 0.2})):
+        scaled = {k: v * 100.0 ** UNITS[cls.__name__][k] for k, v in values.items()}
+        small = cls(**values).fit(X, y).predict(X)
+        large = cls(**scaled).fit(X, 100.0 * y).predict(X)
+        assert large == pytest.approx(100.0 * small, rel=1e-2, abs=0.5)
