@@ -74,4 +74,4 @@ $(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
 
 clean:
 	rm -rf $(VENV) $(OLDEST) $(DOCS) build dist *.egg-info
-	rm -rf docs/_build docs/auto_examples docs/generated
+	rm -rf docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst

@@ -35,6 +35,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+toc_object_entries_show_parents = "hide"
 
 copybutton_exclude = ".linenos, .gp, .go"
 
@@ -56,13 +57,14 @@ html_static_path = ["_static"]
 html_css_files = ["accsmbo.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
+# Pages without others beside them, and the reference, where a list would be endless.
 html_sidebars = {
+    "coming_from": [],
+    "api": [],
+    "generated/*": [],
+    "how_to_choose": [],
     "install": [],
     "quick_start": [],
-    "how_to_choose": [],
-    "coming_from": [],
-    "benchmarks": [],
-    "whats_new": [],
 }
 html_theme_options = {
     "show_prev_next": False,

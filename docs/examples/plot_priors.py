@@ -16,13 +16,14 @@ where to look first.
 import numpy as np
 from scipy.stats import loguniform
 from sklearn.datasets import load_digits
+from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from accsmbo import SMBOSearchCV
 
 X, y = load_digits(return_X_y=True)
-X += np.random.default_rng(0).normal(scale=10, size=X.shape)
-space = {"C": loguniform(1e-3, 1e4), "gamma": loguniform(1e-7, 1e1)}
+X = scale(X + np.random.default_rng(0).normal(scale=10, size=X.shape))
+space = {"C": loguniform(1e-3, 1e4), "gamma": loguniform(1e-6, 1e1)}
 
 
 def pair(a, b):
@@ -49,7 +50,7 @@ density = EmpiricalDensity.from_histories(past, half_life=None)
 u = np.linspace(0, 1, 60)
 grid = np.stack(np.meshgrid(u, u), axis=-1)
 p = density.pdf(grid.reshape(-1, 2)).reshape(60, 60)
-C, gamma = 1e-3 * 1e7**u, 1e-7 * 1e8**u
+C, gamma = 1e-3 * 1e7**u, 1e-6 * 1e7**u
 
 _, ax = plt.subplots(layout="constrained")
 filled = ax.contourf(C, gamma, p, cmap="Greys")

@@ -6,7 +6,7 @@ What does replacing a grid bring?
 
 A support vector machine on the breast cancer data, first as one would do it with
 ``GridSearchCV``: six values for ``C``, six for ``gamma``. Then the same ranges, one
-line changed, and less than half of the candidates.
+line changed, and little more than half of the candidates.
 """
 
 # %%
@@ -46,7 +46,7 @@ from accsmbo import AccSMBOSearchCV
 search = AccSMBOSearchCV(
     model,
     {"svc__C": loguniform(1e-2, 1e3), "svc__gamma": loguniform(1e-5, 1e0)},
-    n_iter=15,
+    n_iter=20,
     random_state=0,
     **options,
 ).fit(X, y)
