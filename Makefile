@@ -16,7 +16,7 @@ GALLERY ?= 1
 # What the oldest supported scikit-learn is tested with; see test-oldest.
 OLDEST_TESTS ?= tests/test_space.py tests/search tests/optimizers tests/cases tests/conformance
 
-.PHONY: run test test-oldest check docs clean
+.PHONY: run test test-oldest test-wheel check docs benchmarks clean
 
 run: $(VENV)/.installed
 	$(SINGLE) $(BIN)/python benchmarks/quickstart.py
@@ -38,6 +38,17 @@ check: $(VENV)/.linters
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/repo-review .
+
+# Whether every micro-benchmark runs; for figures: asv run in a quiet machine's checkout.
+benchmarks: $(VENV)/.benchmarks
+	$(BIN)/asv machine --yes
+	$(BIN)/asv check --python=same
+	$(SINGLE) $(BIN)/asv run --python=same --quick --strict
+
+# The wheel and the sdist, and the tests on what they install; see .ci/test_wheel.sh.
+test-wheel: $(VENV)/.linters
+	.ci/test_wheel.sh $(BIN)/python
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -53,6 +64,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.linters: $(VENV)/.installed
 	$(BIN)/python -m pip install $(PIP_FLAGS) $(call group,$(VENV),lint)
+	@touch $@
+
+$(VENV)/.benchmarks: $(VENV)/.installed
+	$(BIN)/python -m pip install $(PIP_FLAGS) $(call group,$(VENV),benchmark)
 	@touch $@
 
 $(OLDEST)/bin/python:

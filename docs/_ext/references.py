@@ -26,7 +26,7 @@ FOREIGN = re.compile(
 REF = re.compile(r":(?:ref|doc):`([^`<]*?)\s*(?:<[^`]*>)?`")
 TERM = re.compile(r":term:`([^`]*)`")
 # In a type, `(n_features_in_,)` is an attribute and not a link.
-TRAILING = re.compile(r"(?<=\w)_(?=[,)])")
+TRAILING = re.compile(r"(?<=\w)_(?=[,) ])")
 
 
 @functools.cache
