@@ -166,7 +166,7 @@ RARE: list[tuple[str, int, Space, Callable, str]] = [
     ("ozone_level_8hr", 1500, PENALTY, logistic, "roc_auc"),
     ("pc1", 1109, PENALTY, logistic, "neg_log_loss"),
     ("wilt", 1500, KERNEL, lambda p: _scaled(SVC(**p)), "roc_auc"),
-    ("sick", 1500, BOOSTING, boosting, "neg_log_loss"),
+    ("pc3", 1500, BOOSTING, boosting, "neg_log_loss"),
 ]
 
 
