@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scikit-learn's estimator checks with two processes and with a thread executor."""
+"""scikit-learn's estimator checks with two processes and with a thread executor.
+
+All checks for one search, and for the others those in which a worker can make a
+difference: repeated and pickled fits, data that are read-only or mapped, errors.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,11 +11,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import (
     check_param_validation,
+    estimator_checks_generator,
     parametrize_with_checks,
 )
 
-from accsmbo import SMBOSearchCV
-from tests._searches import make_search
+from accsmbo import HOAGSearchCV, SMBOSearchCV
+from tests._searches import SEARCHES, make_search
 
 
 class Pool(ThreadPoolExecutor):
@@ -36,25 +41,45 @@ POOL = Pool(2)
 WORKERS = [{"n_jobs": 2}, {"executor": POOL}]
 
 
-def instances():
-    return [
-        make_search(
-            SMBOSearchCV,
-            LogisticRegression(),
-            {"C": [0.1, 1.0]},
-            cv=2,
-            error_score="raise",
-            n_iter=2,
-            **workers,
-        )
-        for workers in WORKERS
-    ]
+OTHERS = [*(cls for cls in SEARCHES if cls is not SMBOSearchCV), HOAGSearchCV]
+CHECKS = {
+    "check_dict_unchanged",
+    "check_estimators_nan_inf",
+    "check_estimators_pickle",
+    "check_fit_idempotent",
+    "check_n_features_in",
+    "check_readonly_memmap_input",
+}
+
+
+def instance(cls, workers):
+    return make_search(
+        cls,
+        LogisticRegression(),
+        {"C": [0.1, 1.0]},
+        cv=2,
+        error_score="raise",
+        n_iter=2,
+        **workers,
+    )
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@parametrize_with_checks(instances())
+@parametrize_with_checks([instance(SMBOSearchCV, workers) for workers in WORKERS])
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+@pytest.mark.parametrize("cls", OTHERS)
+@pytest.mark.parametrize("workers", WORKERS, ids=["processes", "threads"])
+def test_sklearn_checks_of_the_other_searches(cls, workers):
+    found = set()
+    for estimator, check in estimator_checks_generator(instance(cls, workers)):
+        if check.func.__name__ in CHECKS:
+            check(estimator)
+            found.add(check.func.__name__)
+    assert found == CHECKS
 
 
 @pytest.mark.parametrize("workers", WORKERS, ids=["processes", "threads"])
