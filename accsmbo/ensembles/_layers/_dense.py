@@ -257,15 +257,16 @@ class DenseLayer:
         Q = cache.Q
         for block in self._blocks(cache.X):
             dP, dQ = self._product_gradients(params, cache, dZ, block)
+            # All that reads dZ comes first, while it is in the cache.
+            if Q is not None:
+                Q[block.place] *= dZ[block.place]
             if grads is not None:
+                self._add_column_gradients(cache, dZ, block, grads)
                 self._add_kernel_gradients(params, grads, "W", "r", block, dP)
                 if dQ is not None:
                     self._add_kernel_gradients(params, grads, "Delta", "u", block, dQ)
-                self._add_column_gradients(cache, dZ, block, grads)
             if dX is not None:
                 self._put_input_gradient(params, dP, dQ, block, dX)
-            if Q is not None:
-                Q[block.place] *= dZ[block.place]
         return dX, None if Q is None else (_over_positions(Q), _over_positions(dZ))
 
     def penalty(
