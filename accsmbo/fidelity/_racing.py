@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Racing: a candidate that loses on its first folds does not get the others."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -97,9 +98,10 @@ class Racing(Selection):
             raise ValueError(
                 f"rule of Racing must be one of {list(RULES)}, got {self.rule!r}."
             )
-        if not 0.0 < self.level < 1.0:
+        level: Any = self.level
+        if not (isinstance(level, Real) and 0.0 < level < 1.0):
             raise ValueError(
-                f"level of Racing must lie between 0 and 1, got {self.level!r}. "
+                f"level of Racing must lie between 0 and 1, got {level!r}. "
                 "0.2 drops a challenger that wins with a probability below one fifth."
             )
         check_integer("n_challengers", self.n_challengers, minimum=1)

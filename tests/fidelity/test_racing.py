@@ -172,9 +172,9 @@ def test_an_epoch_keeps_a_fitted_density():
 
 
 def test_two_workers_and_determinism():
-    runs = [fit(n_jobs=2, deterministic=True) for _ in range(2)]
+    runs = [fit(n_jobs=2, deterministic=True, n_iter=8) for _ in range(2)]
     assert told(runs[0]) == told(runs[1])
-    for search in (*runs, fit(n_jobs=2)):
+    for search in (*runs, fit(n_jobs=2, n_iter=8)):
         check(search)
 
 
@@ -361,6 +361,7 @@ def test_a_callable_refit_must_choose_a_candidate_with_all_folds():
     [
         ({"selection": Racing("best")}, r"rule of Racing must be .*got 'best'"),
         ({"selection": Racing(level=0.0)}, r"level of Racing .* got 0.0"),
+        ({"selection": Racing(level="low")}, r"level of Racing .* got 'low'"),
         ({"selection": Racing(n_challengers=0)}, "n_challengers must be"),
         ({"cv": [(np.arange(40), np.arange(40, 60))]}, "at least two folds, got cv w"),
     ],
