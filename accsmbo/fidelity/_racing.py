@@ -99,7 +99,7 @@ class Racing(Selection):
                 f"rule of Racing must be one of {list(RULES)}, got {self.rule!r}."
             )
         level: Any = self.level
-        if not (isinstance(level, Real) and 0.0 < level < 1.0):
+        if not isinstance(level, Real) or not 0.0 < float(level) < 1.0:
             raise ValueError(
                 f"level of Racing must lie between 0 and 1, got {level!r}. "
                 "0.2 drops a challenger that wins with a probability below one fifth."
