@@ -32,6 +32,7 @@ from accsmbo.linear_model._reduced_problem import ReducedProblem
 
 __all__ = ["OneFit", "tune_penalties"]
 
+_csr: Any = sparse.csr_array  # typed loosely: its stubs cover single dtypes
 DIRECT_WORK = 5e7  # samples times squared coefficients up to which factorising pays
 AT_BOUND = 0.05  # distance in the logarithm
 
@@ -145,6 +146,8 @@ def tune_penalties(
         )
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
+    if hasattr(X, "indptr") and not _small_shape(*X.shape):
+        X = _single(X)
     names = tuple(bounds)
     ends = np.log([bounds[name] for name in names])
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
@@ -213,8 +216,18 @@ def _outer(
 def _is_small(problem: LinearProblem) -> bool:
     size = int(np.prod(problem.shape))
     one_output = len(problem.shape) == 1
-    n_samples = problem.X.shape[0]
-    return one_output and size <= DIRECT_SIZE and n_samples * size**2 <= DIRECT_WORK
+    return one_output and _small_shape(problem.X.shape[0], size)
+
+
+def _small_shape(n_samples: int, size: int) -> bool:
+    return size <= DIRECT_SIZE and n_samples * size**2 <= DIRECT_WORK
+
+
+def _single(X: Any) -> Any:
+    """Return CSR rows in single precision that share their indices with X."""
+    X = _csr(X)
+    parts = X.data.astype(np.float32, copy=False), X.indices, X.indptr
+    return _csr(parts, shape=X.shape)
 
 
 def _dense(X: Any) -> Array:
