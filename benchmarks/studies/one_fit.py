@@ -20,6 +20,7 @@ and by the clock.
 import argparse
 import csv
 import gzip
+import inspect
 import json
 import tracemalloc
 import warnings
@@ -188,39 +189,28 @@ def single(name: str, X: Any, y: np.ndarray, seed: int, options: Any) -> dict[st
 def folds(X: Any, y: np.ndarray, options: Any) -> dict[str, Any]:
     """Time five folds against one of them, and against scikit-learn's searches."""
     splits = list(StratifiedKFold(5).split(X, y))
-    Cs = np.logspace(-4, 4, 20)
-    grid = {"C": list(map(float, Cs))}
-    extra = {} if sklearn_is_old() else {"l1_ratios": (0,), "use_legacy_attributes": 1}
-    calls = {
+    grid = {"C": [float(C) for C in np.logspace(-4, 4, 20)]}
+    same: dict[str, Any] = {"cv": splits, "scoring": SCORING}
+    models = {
+        "estimator with refit": BilevelLogisticRegressionCV(cv=splits),
+        "LogisticRegressionCV": LogisticRegressionCV(Cs=20, **same, **new_options()),
+        "GridSearchCV": GridSearchCV(LogisticRegression(), grid, **same),
+    }
+    calls: dict[str, Callable[[], Any]] = {
         "one split": lambda: tune("pc4", X, y, splits[:1]),
         "five folds": lambda: tune("pc4", X, y, splits),
-        "estimator with refit": BilevelLogisticRegressionCV(cv=splits).fit,
-        "LogisticRegressionCV": LogisticRegressionCV(
-            Cs=20, cv=splits, scoring=SCORING, **extra
-        ).fit,
-        "GridSearchCV": GridSearchCV(
-            LogisticRegression(), grid, cv=splits, scoring=SCORING
-        ).fit,
     }
-    takes_data = {n: c for n, c in calls.items() if hasattr(c, "__self__")}
-    fitted: dict[str, Any] = {}
-
-    def bound(name: str) -> Callable[[], None]:
-        def call() -> None:
-            fitted[name] = takes_data[name](X, y)
-
-        return call
-
-    calls |= {name: bound(name) for name in takes_data}
+    for name, model in models.items():
+        calls[name] = lambda model=model: model.fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours = interleaved({n: calls[n] for n in list(calls)[:3]}, options.rounds)
         theirs = interleaved({n: calls[n] for n in list(calls)[3:]}, 1)
     seconds = {c: ours[c] | theirs[c] for c in ours}
     chosen = {
-        "ours": fitted["estimator with refit"].C_,
-        "LogisticRegressionCV": float(np.ravel(fitted["LogisticRegressionCV"].C_)[0]),
-        "GridSearchCV": fitted["GridSearchCV"].best_params_["C"],
+        "ours": models["estimator with refit"].C_,
+        "LogisticRegressionCV": float(np.ravel(models["LogisticRegressionCV"].C_)[0]),
+        "GridSearchCV": models["GridSearchCV"].best_params_["C"],
     }
     losses = {name: cv_loss(X, y, splits, C) for name, C in chosen.items()}
     return {
@@ -243,12 +233,11 @@ def folds(X: Any, y: np.ndarray, options: Any) -> dict[str, Any]:
     }
 
 
-def sklearn_is_old() -> bool:
-    """Return whether LogisticRegressionCV knows no use_legacy_attributes."""
-    import inspect
-
-    parameters = inspect.signature(LogisticRegressionCV).parameters
-    return "use_legacy_attributes" not in parameters
+def new_options() -> dict[str, Any]:
+    """Return what a LogisticRegressionCV of scikit-learn 1.9 wants to be told."""
+    known = inspect.signature(LogisticRegressionCV).parameters
+    options = {"l1_ratios": (0,), "use_legacy_attributes": False}
+    return options if "use_legacy_attributes" in known else {}
 
 
 def cv_loss(X: Any, y: np.ndarray, splits: Any, C: float) -> float:
