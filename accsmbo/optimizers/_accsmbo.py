@@ -285,15 +285,17 @@ class AccSMBO(SMBO):
         self._fitted_to = seen
         return model, t
 
-    def _acquisition_of(self, observations: Observations) -> AcquisitionFunction:
-        acquisition = super()._acquisition_of(observations)
+    def _acquisition_of(
+        self, observations: Observations, ahead: int = 0
+    ) -> AcquisitionFunction:
+        acquisition = super()._acquisition_of(observations, ahead)
         if self._density_in_use is None or self.rate == 0:
             return acquisition
         subspace = observations.subspace
         index = self._index_of(subspace)
         # By trials asked: proposals that no worker takes do not make the density fade.
         n_asked = observations.n_started
-        step = n_asked - self._first_modelled.setdefault(subspace, n_asked)
+        step = ahead + n_asked - self._first_modelled.setdefault(subspace, n_asked)
         if step % DENSITY_TURN:
             return acquisition
         return MetaAcquisition(

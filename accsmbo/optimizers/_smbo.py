@@ -235,9 +235,9 @@ class SMBO(Optimizer):
         C = C[[row.tobytes() not in known for row in C]]
         radius = PENDING_RADIUS if (subspace.levels == 0).any() else 0.0
         C = C[cdist(C, observations.pending).min(axis=1) >= radius]
-        acquisition = self._acquisition_of(observations)
         chosen: list[FloatArray] = []
         while len(chosen) < n and len(C):
+            acquisition = self._acquisition_of(observations, ahead=len(chosen) + 1)
             i = int(np.nanargmax(acquisition.evaluate(model, C, best)))
             chosen.append(C[i])
             believed = model.predict(C[[i]])[0]
@@ -265,8 +265,10 @@ class SMBO(Optimizer):
         )
         return found[0] if len(found) else rng.random(subspace.n_dims)
 
-    def _acquisition_of(self, observations: Observations) -> AcquisitionFunction:
-        """Return what is maximised over one subspace."""
+    def _acquisition_of(
+        self, observations: Observations, ahead: int = 0
+    ) -> AcquisitionFunction:
+        """Return what is maximised over one subspace, after so many more proposals."""
         return self.acquisition or LogExpectedImprovement(augmented=True)
 
     def _posterior(self, observations: Observations) -> tuple[Any, float, FloatArray]:

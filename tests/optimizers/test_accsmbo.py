@@ -277,6 +277,15 @@ def test_every_second_step_is_plain():
         for optimizer in map(after, range(4, 9))
     ]
     assert kinds == [True, False, True, False, True]
+    # the same among the proposals of one epoch
+    optimizer = after(4)
+    epoch = [
+        isinstance(
+            optimizer._acquisition_of(optimizer.observations(), ahead), MetaAcquisition
+        )
+        for ahead in range(4)
+    ]
+    assert epoch == [True, False, True, False]
 
 
 def test_four_candidates_of_one_epoch():
