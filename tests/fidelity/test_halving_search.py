@@ -137,6 +137,39 @@ def test_two_workers_deterministic_do_what_one_does(selection):
     assert found[0] == found[1]
 
 
+class Dawdles(Recorder):
+    """Takes a time of its own for each fit; better with more rows."""
+
+    def fit(self, X, y=None):
+        time.sleep(np.random.default_rng().uniform(0.0, 0.03))
+        self.n_rows_ = len(X)
+        return super().fit(X, y)
+
+    def score(self, X, y=None):
+        return -((self.b - 0.3) ** 2) - 1.0 / self.n_rows_
+
+
+@pytest.mark.parametrize("selection", [Hyperband, ASHA])
+def test_deterministic_trials_at_the_same_time_do_not_depend_on_timing(selection):
+    split = [(np.arange(80), np.arange(80, 120))]
+    found = [
+        rows(
+            search_of(
+                selection=selection(min_resources=13),
+                estimator=Dawdles(),
+                space={"b": Real(0.0, 1.0)},
+                n_iter=9,
+                cv=split,
+                n_jobs=2,
+                deterministic=True,
+                refit=False,
+            ).fit(X, Y)
+        )
+        for _ in range(2)
+    ]
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("selection", [Hyperband, ASHA])
 def test_two_workers_as_they_come(selection):
     resource = "sgdclassifier__max_iter"
