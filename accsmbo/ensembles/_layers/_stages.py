@@ -5,6 +5,8 @@ Notation
 --------
 K, b, m  members, examples, hyperparameters
 z        scaled log hyperparameters, (K, b, m)
+T        features of the embedding, (K, b, h), see `_embedding`
+f        moving parts (v_k o e, b_k(lam)) of kernel and bias, see `_dense`
 """
 
 from dataclasses import dataclass
@@ -163,7 +165,7 @@ class LinearStage:
         if self.layer.regularize_factors:
             self._add_penalty(params, signals, step, f=layer_cache.f, df=df)
         dT = self._moving_backward(self.embedding, params, T, df, step)
-        if not self.layer.regularize_factors:
+        if not self.layer.regularize_factors and signals.strengths is not None:
             # The regulariser sees the embedding with other scales than the layer.
             f = self._moving(self.embedding, params, T, by_regularizer=True)
             df = np.zeros_like(f[0]), np.zeros_like(f[1])
