@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _l2_data import SPLITS
 
 from accsmbo.plotting import ConvergenceDisplay
 
@@ -25,7 +26,8 @@ def draw(runs: list[dict[str, Any]], path: Path) -> None:
         for row in run["rows"]
         if "course" in row
     }
-    names = sorted({dataset for dataset, *_ in rows}, key="pc4 rcv1 real-sim".find)
+    present = {dataset for dataset, *_ in rows}
+    names = [name for name in SPLITS if name in present]
     figure, axes = plt.subplots(
         2,
         len(names),
@@ -49,7 +51,7 @@ def draw(runs: list[dict[str, Any]], path: Path) -> None:
             ax.axhline(1e-3, color="0.6", linewidth=0.8, zorder=0)
             ax.set(title=dataset, yscale="log", ylabel="Loss above the least, relative")
             ax.legend(fontsize="x-small")
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=75)
 
 
 def _by_evaluations(ax: Any, rows: dict[str, Any]) -> None:
@@ -69,3 +71,4 @@ def _by_seconds(ax: Any, rows: dict[str, Any]) -> None:
             label=method,
         )
     ax.set(xlabel="Seconds of the processor", xscale="log")
+    ax.xaxis.set_minor_formatter("")
