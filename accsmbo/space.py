@@ -255,10 +255,10 @@ class Space:
     Examples
     --------
     >>> from accsmbo import Integer, Space
-    >>> from scipy.stats import loguniform
-    >>> space = Space({"C": loguniform(1e-2, 1e2), "depth": Integer(1, 3)})
+    >>> from scipy.stats import uniform
+    >>> space = Space({"alpha": uniform(0, 2), "depth": Integer(1, 3)})
     >>> space.subspaces[0].to_params([0.5, 0.0])
-    {'C': 1.0, 'depth': 1}
+    {'alpha': 1.0, 'depth': 1}
     """
 
     def __init__(self, spec: Any, *, allow_empty: bool = False) -> None:
