@@ -57,6 +57,11 @@ def pc4_curve(problem):
     return CubicHermiteSpline(GRID, values, np.concatenate(slopes))
 
 
+def seconds_of(u):
+    """Return how long an evaluation is made to take."""
+    return 0.3 + 0.4 * np.random.default_rng(int(u * 1e9)).random()
+
+
 class Padded:
     """Loss and slope of a curve, after a nap whose length depends on the point."""
 
@@ -66,7 +71,7 @@ class Padded:
 
     def __call__(self, params):
         u = params["u"]
-        time.sleep(0.3 + 0.4 * np.random.default_rng(int(u * 1e9)).random())
+        time.sleep(seconds_of(u))
         if self.problem is not None:
             value, slope = self.problem([u])
             return value, {"u": float(slope[0])}

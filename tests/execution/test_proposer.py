@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Proposing in a thread beside the loop: when, with what, and what comes back."""
 
+import itertools
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from accsmbo import Real, minimize
-from accsmbo.execution import OneStack, TwoStacks, run
+from accsmbo.execution import OneStack, StopReason, TwoStacks, run
 from accsmbo.execution._minimize import _FunctionObjective
 from accsmbo.optimizers import HOAG, SMBO, RandomSearch
 from accsmbo.optimizers._observations import Proposal
@@ -188,3 +189,24 @@ def test_several_subspaces_get_their_shares():
     )
     n_first = sum(t.subspace == 0 for t in history.trials)
     assert 12 <= n_first <= 18
+
+
+def test_an_interrupt_ends_the_thread():
+    numbers = itertools.count(1)
+
+    def interrupted(params):
+        number = next(numbers)
+        time.sleep(0.02)
+        if number == 15:
+            raise KeyboardInterrupt
+        return loss(params)
+
+    optimizer = Slow(SPACE, random_state=0)
+    with ThreadPoolExecutor(3) as pool:
+        reason = run(
+            optimizer, _FunctionObjective(interrupted), n_trials=60, executor=pool
+        )
+    assert reason is StopReason.INTERRUPTED
+    assert 10 <= len(optimizer.history) < 20
+    assert any(beside for beside, _ in optimizer.calls)
+    assert not [t for t in threading.enumerate() if t.name.startswith(THREAD)]
