@@ -117,10 +117,16 @@ class Evaluation:
 class History(Sequence[tuple[Trial, Evaluation]]):
     """Append-only record of a run: pairs (trial, evaluation) in order of telling.
 
+    It behaves as a sequence of these pairs; failed trials are among them.
+
     Parameters
     ----------
     space : Space or None, default=None
         The space that the trials come from.
+
+    See Also
+    --------
+    accsmbo.JournalStorage : Histories on disk.
 
     Examples
     --------

@@ -223,6 +223,8 @@ class Subspace:
 class Space:
     """A search space: one dict of dimensions, or alternatives of them.
 
+    Optimizers see a space as subspaces, one for each dict, each of them a unit cube.
+
     Parameters
     ----------
     spec : dict, list of dict, or Space
@@ -251,6 +253,12 @@ class Space:
         If ``spec`` or one of its values is of a kind that cannot be searched.
     ValueError
         If the space or a list of choices is empty.
+
+    See Also
+    --------
+    Real : A real interval.
+    Integer : A range of integers.
+    Categorical : Choices.
 
     Examples
     --------

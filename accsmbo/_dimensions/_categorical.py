@@ -17,6 +17,8 @@ __all__ = ["Categorical", "are_numbers", "same_value"]
 class Categorical(Dimension):
     """A choice among listed objects of any kind.
 
+    Values are compared as they are and come back as the user's own objects.
+
     Parameters
     ----------
     choices : sequence
@@ -31,6 +33,11 @@ class Categorical(Dimension):
         If ``choices`` is a string or not a sequence.
     ValueError
         If ``choices`` is empty.
+
+    See Also
+    --------
+    Integer : A range of integers.
+    Real : A real interval.
 
     Examples
     --------

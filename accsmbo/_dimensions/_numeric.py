@@ -29,6 +29,8 @@ def _check_bounds(low: Any, high: Any, *, log: bool, kind: str) -> None:
 class Real(Dimension):
     """A real interval, both ends included.
 
+    Its coordinate in the unit cube is linear in the value or in its logarithm.
+
     Parameters
     ----------
     low, high : float
@@ -42,6 +44,11 @@ class Real(Dimension):
         If a bound is not a real number.
     ValueError
         If a bound is not finite, the bounds are reversed, or ``log`` with ``low <= 0``.
+
+    See Also
+    --------
+    Integer : A range of integers.
+    Categorical : Choices.
 
     Examples
     --------
@@ -119,6 +126,11 @@ class Integer(Dimension):
         If a bound is not an integer.
     ValueError
         If the bounds are reversed, or ``log`` with ``low <= 0``.
+
+    See Also
+    --------
+    Real : A real interval.
+    Categorical : Choices.
 
     Examples
     --------

@@ -43,6 +43,7 @@ class AcquisitionFunction(BaseEstimator):
         Returns
         -------
         a, by_mean, by_std : ndarray of shape (m,)
+            Acquisition values and their derivatives.
         """
         raise NotImplementedError
 
@@ -89,7 +90,7 @@ class AcquisitionFunction(BaseEstimator):
         a : ndarray of shape (m,)
             Acquisition values.
         gradient : ndarray of shape (m, d)
-            da/du; 0 along categories.
+            Derivative da/du; 0 along categories.
         """
         mean, std, dmean, dstd = surrogate.predict_gradient(U)
         a, by_mean, by_std = self.partials(mean, std, best)

@@ -37,7 +37,7 @@ class Hypergradient:
     error : float
         Estimate of the error of the uncorrected loss, ``|q . dL/dw|``.
     adjoint : ndarray
-        q, to start the next linear solve from.
+        Vector q, to start the next linear solve from.
     """
 
     loss: float

@@ -78,6 +78,19 @@ class InnerProblem(ABC):
         Sorted class labels of a classifier.
     solver : {"auto", "liblinear"}
         Solver for a cold start, of those problems that have several.
+
+    See Also
+    --------
+    LinearProblem : Base of those of linear models.
+    register_inner_problem : Announce a subclass.
+    accsmbo.testing.check_inner_problem : Check a subclass.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from accsmbo.hypergradients import find_inner_problem
+    >>> find_inner_problem(Ridge()).hyperparameters(Ridge())
+    ('alpha',)
     """
 
     link: str = "identity"

@@ -117,6 +117,7 @@ class EmpiricalDensity(DensityReaders):
         Returns
         -------
         self : EmpiricalDensity
+            The fitted object itself.
 
         Raises
         ------
@@ -163,6 +164,7 @@ class EmpiricalDensity(DensityReaders):
         Returns
         -------
         self : EmpiricalDensity
+            The fitted object itself.
 
         Raises
         ------

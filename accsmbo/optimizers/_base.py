@@ -311,7 +311,7 @@ class Optimizer(BaseEstimator):
         value : float or Evaluation, default=None
             The loss (smaller is better); a value that is not finite counts as failed.
         gradient : dict of str to float, default=None
-            d value / d parameter, in the parameter's own units.
+            Derivatives d value / d parameter, in the parameter's own units.
         noise : float, default=None
             Standard error of ``value``.
         error : str or exception, default=None

@@ -19,6 +19,8 @@ __all__ = ["GridSearch"]
 class GridSearch(Optimizer):
     """All combinations: names sorted, the last varies fastest, one dict after another.
 
+    What is told does not matter; when the grid is used up, asking ends the run.
+
     Parameters
     ----------
     space : Space, dict or list of dict, default=None

@@ -12,6 +12,8 @@ __all__ = ["RandomSearch"]
 class RandomSearch(Optimizer):
     """Uniform points of the unit cube: each parameter follows its distribution.
 
+    Points are uniform in the unit cube of their subspace, whatever is told.
+
     Parameters
     ----------
     space : Space, dict or list of dict, default=None

@@ -63,6 +63,9 @@ N_SPREAD = 256
 class SMBO(Optimizer):
     """Sequential model-based optimization (Algorithm 1 of the AccSMBO paper).
 
+    Fit a surrogate to what is known, propose the point that maximises the acquisition
+    function, and learn from its loss; the first points are a small design.
+
     Parameters
     ----------
     space : Space, dict or list of dict, default=None

@@ -44,6 +44,10 @@ class JournalStorage:
     path : str or path-like
         The file; it need not exist yet.
 
+    See Also
+    --------
+    accsmbo.History : What is loaded.
+
     Examples
     --------
     >>> import tempfile, pathlib

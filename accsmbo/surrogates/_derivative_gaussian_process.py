@@ -147,7 +147,7 @@ class DerivativeGaussianProcess(BaseEstimator):
         y : array-like of shape (n,)
             Finite losses.
         gradient : array-like of shape (n, d), optional
-            dy/dU, NaN where unknown; None: nowhere known.
+            Derivatives dy/dU, NaN where unknown; None: nowhere known.
         categorical : array-like of shape (d,), optional
             True where a dimension is an unordered choice.
         noise : array-like of shape (n,), optional
@@ -156,6 +156,7 @@ class DerivativeGaussianProcess(BaseEstimator):
         Returns
         -------
         self : DerivativeGaussianProcess
+            The fitted object itself.
 
         Raises
         ------

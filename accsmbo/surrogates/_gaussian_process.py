@@ -157,6 +157,7 @@ class GaussianProcess(BaseEstimator):
         Returns
         -------
         self : GaussianProcess
+            The fitted object itself.
 
         Raises
         ------

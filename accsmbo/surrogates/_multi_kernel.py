@@ -122,7 +122,7 @@ class MultiKernelGaussianProcess(BaseEstimator):
         y : array-like of shape (n,)
             Finite losses.
         gradient : array-like of shape (n, d), optional
-            dy/dU, NaN where unknown; None: nowhere known.
+            Derivatives dy/dU, NaN where unknown; None: nowhere known.
         categorical : array-like of shape (d,), optional
             True where a dimension is an unordered choice.
         noise : array-like of shape (n,), optional
@@ -132,6 +132,7 @@ class MultiKernelGaussianProcess(BaseEstimator):
         Returns
         -------
         self : MultiKernelGaussianProcess
+            The fitted object itself.
 
         Raises
         ------

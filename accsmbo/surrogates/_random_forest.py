@@ -116,6 +116,7 @@ class RandomForestSurrogate(BaseEstimator):
         Returns
         -------
         self : RandomForestSurrogate
+            The fitted object itself.
 
         Raises
         ------

@@ -29,6 +29,7 @@ def numerical_gradient(
     Returns
     -------
     ndarray of the shape of x
+        The central differences.
     """
     point = np.array(x, dtype=np.float64)
     gradient = np.empty_like(point)
