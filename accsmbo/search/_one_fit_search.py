@@ -160,7 +160,7 @@ def _bounds(space):
 
 def _tune(objective, bounds):
     """Return the penalties found, or None where the model or the metric is not fit."""
-    if isinstance(objective.scorer, (MultimetricScorer, dict)):
+    if objective.y is None or isinstance(objective.scorer, (MultimetricScorer, dict)):
         return None
     transformers, prefix, final = last_step(clone(objective.estimator))
     if not all(name.startswith(prefix) for name in bounds):

@@ -95,7 +95,7 @@ def test_what_the_search_saw_is_kept():
 
 
 def test_products_are_counted():
-    wide = sparse.random_array((300, 2000), density=0.05, rng=0, format="csr")
+    wide = sparse.csr_array(sparse.random(300, 2000, density=0.05, random_state=0))
     labels = (wide.sum(axis=1) > np.median(wide.sum(axis=1))).astype(int)
     model = BilevelLogisticRegressionCV(cv=ShuffleSplit(1, random_state=0))
     n_products = model.fit(wide, labels).n_products_

@@ -184,8 +184,11 @@ def three_folds(n):
     return [(np.setdiff1d(rows, rows[k::3]), rows[k::3]) for k in range(3)]
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
-@pytest.mark.parametrize("sparse_rows", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    ("sparse_rows", "weighted"),
+    [(False, False), (True, True)],
+    ids=["dense", "csr with weights"],
+)
 @pytest.mark.parametrize("name", list(cases()))
 def test_families_agree_with_hypergradients(name, sparse_rows, weighted, method):
     model, penalty, X, y, scoring = cases()[name]
