@@ -2,6 +2,7 @@
 """What the estimators that tune their own penalty have in common."""
 
 import numbers
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from accsmbo._sklearn_private import Interval
-from accsmbo.hypergradients import find_inner_problem
+from accsmbo.hypergradients import Solution, find_inner_problem
+from accsmbo.hypergradients._hessian import DIRECT_SIZE
 from accsmbo.linear_model._one_fit import OneFit, tune_penalties
 from accsmbo.linear_model._predictions import LinearOutputs
+from accsmbo.linear_model._warm_fit import warm_fit
 
 __all__ = ["CONSTRAINTS", "BilevelModel", "BilevelRegressor"]
-
-FIRST_REFIT = 1e-4  # relative gradient of the part of the refit in single precision
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
@@ -135,9 +136,13 @@ class BilevelModel(BaseEstimator):
         if problem.link == "softmax" and problem.constant:
             # A shift of all classes changes nothing; scikit-learn's solvers have none.
             start[-1] -= start[-1].mean()
-        for tolerance in (max(FIRST_REFIT, self.tol), self.tol):
-            solution = problem.solve(model, tolerance=tolerance, start=start)
-            start = solution.w
+        if int(np.prod(problem.shape)) <= DIRECT_SIZE:
+            solution = problem.solve(model, tolerance=self.tol, start=start)
+        else:
+            name = self._penalty_name
+            w, n_steps = warm_fit(problem, model, name, start, self.tol)
+            state = {"linear": SimpleNamespace(n_iter=n_steps)}
+            solution = Solution(w, np.zeros_like(w), state)
         fitted = problem.linear_attributes(solution)
         fitted |= problem.fitted_attributes(solution) or {}
         for name, value in fitted.items():

@@ -94,6 +94,33 @@ def test_what_the_search_saw_is_kept():
     assert model.score_error_estimate_ < 1e-2 * abs(model.best_score_)
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (BilevelLogisticRegressionCV(cv=3), LogisticRegression(tol=1e-9)),
+        (BilevelRidgeCV(cv=3), Ridge(tol=1e-12, solver="lsqr")),
+        (
+            BilevelPoissonRegressorCV(cv=3, alpha_bounds=(1e-3, 1.0)),
+            PoissonRegressor(tol=1e-9),
+        ),
+    ],
+    ids=["logistic", "ridge", "poisson"],
+)
+@pytest.mark.parametrize("many", [False, True], ids=["one output", "three classes"])
+def test_the_final_fit_of_many_columns_is_that_of_scikit_learn(ours, theirs, many):
+    wide = sparse.csr_array(sparse.random(240, 700, density=0.05, random_state=0))
+    total = np.asarray(wide[:, :20].sum(axis=1)).ravel()
+    labels = np.digitize(total, np.quantile(total, [0.3, 0.7] if many else [0.5]))
+    ours.fit(wide, labels)
+    theirs.set_params(max_iter=10000)
+    theirs.set_params(**{ours._penalty_name: getattr(ours, f"{ours._penalty_name}_")})
+    theirs.fit(wide, labels)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-4)
+    assert ours.score(wide, labels) == pytest.approx(
+        theirs.score(wide, labels), abs=1e-6
+    )
+
+
 def test_products_are_counted():
     wide = sparse.csr_array(sparse.random(300, 2000, density=0.05, random_state=0))
     labels = (wide.sum(axis=1) > np.median(wide.sum(axis=1))).astype(int)
