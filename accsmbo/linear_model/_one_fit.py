@@ -198,7 +198,8 @@ def _products(
         X = None if X is None else _dense(X)
         parts = parts and [(_dense(train), _dense(test)) for train, test in parts]
     one = X if parts is None else parts[0][0]
-    dtype = np.float32 if sparse.issparse(one) else np.float64
+    large = hasattr(one, "indptr") and not _small_shape(*one.shape)
+    dtype = np.float32 if large else np.float64
     if parts is not None:
         return SeparateFolds(parts, constant, dtype)
     return SharedRows(X, splits, constant, dtype)
