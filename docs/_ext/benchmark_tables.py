@@ -39,7 +39,9 @@ def section(path: Path, folder: Path) -> str:
     """Return the section of one result file."""
     result = json.loads(path.read_text())
     study = study_of(path.stem, folder)
-    title = result.get("question") or summary_of(study) or path.stem
+    title = (result.get("question") or summary_of(study) or path.stem).rstrip(".")
+    if study and path.stem != study.stem:
+        title += f" ({path.stem.removeprefix(study.stem).strip('_').replace('_', ' ')})"
     lines = [title, "=" * len(title), "", f"``results/{path.name}``"]
     if study:
         lines[-1] += f", made by ``studies/{study.name}``"

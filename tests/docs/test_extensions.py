@@ -54,7 +54,7 @@ def test_records_of_the_same_keys_are_one_table_and_runs_are_counted(tables, tmp
     }
     (tmp_path / "results" / "speed_2.json").write_text(json.dumps(result))
     lines = tables.benchmarks_page(tmp_path).splitlines()
-    start = lines.index("How fast?")
+    start = lines.index("How fast? (2)")
     text = "\n".join(lines[start:])
     assert (
         "made by ``studies/speed.py``. Python 3, numpy 2. Command: ``python x``."
