@@ -21,6 +21,7 @@ from accsmbo.execution._open_trial import OpenTrial
 from accsmbo.execution._proposer import NEWEST
 from accsmbo.execution._race import Race
 from accsmbo.execution._scheduler import Scheduler
+from accsmbo.execution._signals import undisturbed
 from accsmbo.execution._stop_reason import StopReason
 from accsmbo.execution._work import Fold, Raised
 from accsmbo.execution._workers import (
@@ -288,10 +289,11 @@ class Loop:
 
     def _tell(self, trial: Trial, evaluation: Evaluation) -> None:
         evaluation = self.race.corrected(trial, evaluation)
-        if self.journal is not None:
-            journal = self.journal
-            self._write(lambda: journal.told(trial, evaluation))
-        self.optimizer.tell(trial, evaluation)
+        with undisturbed():
+            if self.journal is not None:
+                journal = self.journal
+                self._write(lambda: journal.told(trial, evaluation))
+            self.optimizer.tell(trial, evaluation)
         self.race.told(trial, evaluation)
         self._learn_pace(evaluation)
         self.scheduler.told(self.mean_seconds / self.workers.n_slots)

@@ -19,7 +19,7 @@ from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution import run
 from accsmbo.execution._minimize import _FunctionObjective
 from accsmbo.optimizers import RandomSearch
-from accsmbo.storage import JournalStorage
+from accsmbo.storage import Journal, JournalStorage
 from tests.execution._functions import SPACE, Misbehaves, Notes, loss
 
 ROOT = Path(__file__).parents[2]
@@ -276,6 +276,29 @@ def test_a_signal_loses_nothing_and_leaves_no_process(tmp_path, number):
         n, best = output.split()
         assert int(n) == len(history)
         assert float(best) == history.best_value
+
+
+def test_ctrl_c_while_a_result_is_stored_splits_nothing(tmp_path, monkeypatch):
+    told = Journal.told
+
+    def interrupted(journal, trial, evaluation):
+        if trial.number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        told(journal, trial, evaluation)
+        if trial.number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Journal, "told", interrupted)
+    path = tmp_path / "study.jsonl"
+    # pytest-xdist ignores the signal in its workers.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.warns(SearchInterruptedWarning, match="after 4 of 9 trials"):
+            history = minimize(loss, SPACE, n_trials=9, storage=path, random_state=0)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(history) == len(JournalStorage(path).load()) == 4
 
 
 def test_an_interrupt_from_a_call_in_a_worker_ends_the_run():
