@@ -17,7 +17,7 @@ from accsmbo.linear_model._reduced_problem import ReducedProblem
 
 __all__ = ["DirectPath"]
 
-EXACT_STEP = 2.0  # between the exact solutions of the first look
+EXACT_STEP = 2.7  # between the exact solutions of the first look
 FINE = 8  # points of the spline in each of its intervals
 LOOSE, TIGHT = 3e-4, 1e-8  # Newton decrements over the objective
 

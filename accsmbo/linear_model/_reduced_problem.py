@@ -173,7 +173,9 @@ def _gram(A: Array) -> Array:
     syrk = blas.dsyrk if A.dtype == np.float64 else blas.ssyrk
     by_row = A.flags.c_contiguous
     upper = syrk(1.0, A.T if by_row else A, trans=by_row)
-    return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+    full = upper + upper.T  # syrk leaves zeros below the diagonal
+    full[np.diag_indices(len(full))] *= 0.5
+    return np.asarray(full)
 
 
 def replace_rows(loss: InnerLoss, rows: Any, factor: float) -> InnerLoss:
