@@ -89,3 +89,9 @@ def test_parameters_in_units_of_the_target_follow_it():
         small = cls(**values).fit(X, y).predict(X)
         large = cls(**scaled).fit(X, 100.0 * y).predict(X)
         assert large == pytest.approx(100.0 * small, rel=1e-2, abs=0.5)
+
+
+def test_variances_of_the_target_are_left_out():
+    for task in shipped_tasks("RandomForestRegressor", group="squared error"):
+        assert "min_impurity_decrease" not in task.params[0]
+        assert "min_samples_leaf" in task.params[0]
