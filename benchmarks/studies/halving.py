@@ -21,7 +21,8 @@ it. Tasks that begin with `rare:` have a class of 1 to 10 %.
 
 In the summary `better` is the share by which the loss is lower than scikit-learn's:
 mean losses over the seeds of a task, then the median over the tasks. A search in which
-every fit failed counts as -1.
+every fit failed counts as -1; where that is scikit-learn's, the task and seed is left
+out.
 """
 
 import argparse
@@ -224,7 +225,11 @@ def main() -> None:
                 continue
             key = f"{task.name}|sklearn|{seed}"
             if key not in runs:
-                runs[key] = theirs(task, seed)
+                try:
+                    runs[key] = theirs(task, seed)
+                except ValueError as error:
+                    print(key, str(error)[:80], flush=True)
+                    continue
             budget = runs[key]["resource"]
             for method in arguments.methods:
                 key = f"{task.name}|{method}|{seed}"
