@@ -43,7 +43,7 @@ print('accsmbo', accsmbo.__version__, 'scikit-learn', sklearn.__version__, folde
 }
 
 test_wheel newest "tests/test_import.py tests/test_space.py tests/test_storage.py \
-  tests/metalearning tests/plotting tests/report tests/search"
+  tests/metalearning tests/plotting tests/report tests/search/test_base.py"
 test_wheel oldest "tests/test_import.py tests/test_space.py tests/cases tests/conformance \
   tests/fidelity tests/optimizers tests/search" \
   "scikit-learn==1.6.*" "numpy==2.0.*" "scipy==1.13.*" "joblib==1.4.*" "pandas==2.2.*"
