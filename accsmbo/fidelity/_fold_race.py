@@ -42,6 +42,14 @@ class _Incumbent:
         return float(self.losses.mean())
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What a challenger is compared with: the incumbent and the first `n_told` of L."""
+
+    incumbent: _Incumbent | None
+    n_told: int
+
+
 class FoldRace:
     """The folds of challengers run one after the other; losers are given up.
 
@@ -69,7 +77,7 @@ class FoldRace:
         self._incumbent: _Incumbent | None = None
         self._leader: int | None = None
         self._losses: list[FloatArray] = []
-        self._pinned: dict[int, _Incumbent | None] = {}
+        self._pinned: dict[int, _Known] = {}
 
     @property
     def width(self) -> int:
@@ -84,8 +92,8 @@ class FoldRace:
         optimizer : Optimizer
             Its seed is that of the orders of folds.
         steady : bool
-            Compare a challenger with the incumbent at its opening, not with the one
-            at its latest fold, so that timing has no part in it.
+            Compare a challenger with what was known at its opening, not at its latest
+            fold, so that timing has no part in it.
         """
         self._seed = optimizer.seed
         self._steady = steady
@@ -122,7 +130,7 @@ class FoldRace:
             All folds where nothing can be compared yet, else one.
         """
         if self._steady:
-            self._pinned[trial.number] = self._incumbent
+            self._pinned[trial.number] = self._now
         if self._incumbent is None and self._leader is None:
             self._leader = trial.number
             return self.order(trial)
@@ -149,9 +157,9 @@ class FoldRace:
         run = np.isfinite(losses)
         if run.sum() < len(records):
             return None  # with a fold that failed, its mean cannot be finite
-        incumbent = self._reference(trial)
-        if incumbent is not None:
-            differences = self._differences(losses, incumbent)
+        known = self._reference(trial)
+        if known.incumbent is not None:
+            differences = self._differences(losses, known.incumbent, known.n_told)
             if self._rule(differences, self._level):
                 return None
         return (self.order(trial)[len(records)],)
@@ -177,10 +185,12 @@ class FoldRace:
             Unchanged where all folds were run. Otherwise without a gradient: that of
             some folds points elsewhere than that of all.
         """
-        incumbent = self._reference(trial)
+        known = self._reference(trial)
+        incumbent = known.incumbent
         if incumbent is None or evaluation.failed or not evaluation.partial:
             return evaluation
-        differences = self._differences(self._losses_of(evaluation), incumbent)
+        losses = self._losses_of(evaluation)
+        differences = self._differences(losses, incumbent, known.n_told)
         return replace(
             evaluation,
             value=incumbent.mean + differences.mean,
@@ -211,8 +221,12 @@ class FoldRace:
         if self._incumbent is None or losses.mean() < self._incumbent.mean:
             self._incumbent = _Incumbent(losses)
 
-    def _reference(self, trial: Trial) -> _Incumbent | None:
-        return self._pinned[trial.number] if self._steady else self._incumbent
+    @property
+    def _now(self) -> _Known:
+        return _Known(self._incumbent, len(self._losses))
+
+    def _reference(self, trial: Trial) -> _Known:
+        return self._pinned[trial.number] if self._steady else self._now
 
     def _losses_of(self, evaluation: Evaluation) -> FloatArray:
         indices = evaluation.fold_indices or range(self._n_folds)
@@ -224,10 +238,13 @@ class FoldRace:
             row[index] = self._objective.loss(record)
         return row
 
-    def _differences(self, losses: FloatArray, incumbent: _Incumbent) -> Differences:
+    def _differences(
+        self, losses: FloatArray, incumbent: _Incumbent, n_told: int
+    ) -> Differences:
         """Return d, and the spread of the trials whose mean difference is closest."""
         d = (losses - incumbent.losses)[np.isfinite(losses)]
-        others = [row for row in self._losses if row is not incumbent.losses]
+        told = self._losses[:n_told]
+        others = [row for row in told if row is not incumbent.losses]
         D = np.array(others).reshape(-1, self._n_folds) - incumbent.losses
         n = np.isfinite(D).sum(axis=1)
         D, n = D[n > 1], n[n > 1]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One race, fold by fold, by hand."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -181,8 +182,33 @@ def test_a_challenger_meets_the_incumbent_of_its_latest_fold():
         assert started.next(trials[2], {0: table.fold(trials[2], 0)}) == expected
 
 
+def test_in_a_steady_race_later_trials_do_not_move_the_test():
+    """The spread of trial 1, told in between, would change the noise of trial 2."""
+    table = Table([[1.0, 1.0, 1.0], [1.0, 5.0, 9.0], [2.0, 3.0, 4.0]])
+    optimizer = RandomSearch({"x": Real(0, 1)}, random_state=0)
+    trials = [optimizer.ask() for _ in range(3)]
+    noise = []
+    for steady, between in ((True, False), (True, True), (False, True)):
+        started = InOrder(table, is_worse, 0.05)
+        started.begin(optimizer, steady=steady)
+        started.open(trials[0])
+        started.told(trials[0], _full(table, trials[0]))
+        started.open(trials[1])
+        started.open(trials[2])
+        if between:
+            started.told(trials[1], _full(table, trials[1]))
+        records = [table.fold(trials[2], i) for i in range(2)]
+        partial = replace(table.combine(records, 0.0, 1.0), fold_indices=(0, 1))
+        noise.append(started.corrected(trials[2], partial).noise)
+    # d = (1, 2): s^2 = 1/2 alone; with trial 1, whose d is (0, 4, 8) and counts with
+    # its 2 degrees of freedom, (1/2 + 32) / 3.
+    by_hand = [np.sqrt(s2 * (1 / 2 - 1 / 3)) for s2 in (0.5, 0.5, 32.5 / 3)]
+    assert noise == pytest.approx(by_hand)
+
+
 def _full(table, trial):
-    return table.combine([table.fold(trial, i) for i in range(2)], 0.0, 1.0)
+    folds = range(table.n_folds)
+    return table.combine([table.fold(trial, i) for i in folds], 0.0, 1.0)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
