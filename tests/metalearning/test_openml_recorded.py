@@ -3,7 +3,7 @@
 
 The runs are recorded ones (numbers, parameter settings, data sets); a local server puts
 those that match a query into the two lists that the client asks for, which were not
-recorded themselves. Its errors are recorded, too, but for the one of a wrong key.
+recorded themselves. Its errors are written by hand.
 """
 
 import gzip
