@@ -179,6 +179,19 @@ def test_blocks_of_examples_give_what_one_block_gives(layer, problem, monkeypatc
         np.testing.assert_allclose(apart, together, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("layer", LAYERS, indirect=True)
+def test_examples_can_share_their_moving_parts(layer, problem, monkeypatch):
+    """As in a prediction, where all examples have the mean hyperparameters."""
+    monkeypatch.setattr(f"{ConvolutionLayer.__module__}.BLOCK_BYTES", 1)
+    if not layer.tuned:
+        pytest.skip("no moving parts")
+    params, X = problem["params"], problem["X"]
+    shared = tuple(part[:, :1] for part in problem["f"])
+    each = tuple(np.repeat(part, X.shape[1], axis=1) for part in shared)
+    Z, expected = (layer.forward(params, X, f)[0] for f in (shared, each))
+    np.testing.assert_array_equal(Z, expected)
+
+
 @pytest.mark.parametrize("units", [0, 5])
 def test_embedding(units):
     rng = np.random.default_rng(2)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Searches over a resource with workers that come and go, and with journals."""
 
+import contextlib
 import os
 import time
 
@@ -180,9 +181,11 @@ class DiesOnce(RandomForestClassifier):
 
     def fit(self, X, y, sample_weight=None):
         before = len(getattr(self, "estimators_", []))
-        if before and not (self.folder / "died").exists():
-            (self.folder / "died").touch()
-            os._exit(1)
+        if before:
+            # Made by one worker only, also where two go on at the same time.
+            with contextlib.suppress(FileExistsError):
+                (self.folder / "died").touch(exist_ok=False)
+                os._exit(1)
         super().fit(X, y, sample_weight)
         name = f"{before}-{len(self.estimators_)}-{time.monotonic_ns()}"
         (self.folder / name).touch()

@@ -190,8 +190,9 @@ class DenseLayer:
             Parameters.
         X : ndarray of shape (K or 1, b, ...)
             Inputs; a first axis of length 1 is shared by the members.
-        f : pair of ndarray of shape (K, b, s) or None
-            Moving parts of kernel and bias; None if there are no hyperparameters.
+        f : pair of ndarray of shape (K, b or 1, s) or None
+            Moving parts of kernel and bias; None if there are no hyperparameters. A
+            middle axis of length 1 is shared by the examples (a prediction).
 
         Returns
         -------
@@ -206,19 +207,17 @@ class DenseLayer:
         Z, P = np.empty(shape, X.dtype), np.empty(shape, X.dtype)
         Q = np.empty(shape, X.dtype) if self.tuned else None
         s = self._factor(params, "s")
-        bias = (
-            f[1]
-            if f is not None
-            else np.broadcast_to(params["b"][:, None], (*shape[:2], self.n_outputs))
-        )
+        rows = (*shape[:2], self.n_outputs)
+        bias = np.broadcast_to(params["b"][:, None] if f is None else f[1], rows)
+        moving = np.broadcast_to(f[0], rows) if f is not None and self.tuned else None
         for block in self._blocks(X):
             k, place = block.member, block.place
             self._multiply(params, "W", "r", block, out=P[place])
             np.multiply(P[place], 1.0 if s is None else s[k], out=Z[place])
             Z[place] += bias[place][:, None]
-            if Q is not None and f is not None:
+            if Q is not None and moving is not None:
                 self._multiply(params, "Delta", "u", block, out=Q[place])
-                Z[place] += Q[place] * f[0][place][:, None]
+                Z[place] += Q[place] * moving[place][:, None]
         return Z.reshape(*shape[:2], *outputs), LinearCache(X, P, Q, f)
 
     def backward(
