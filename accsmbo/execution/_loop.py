@@ -18,7 +18,7 @@ from accsmbo.exceptions import (
 )
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._open_trial import OpenTrial
-from accsmbo.execution._proposer import NEWEST
+from accsmbo.execution._proposer import running_mean
 from accsmbo.execution._race import Race
 from accsmbo.execution._scheduler import Scheduler
 from accsmbo.execution._signals import undisturbed
@@ -313,8 +313,7 @@ class Loop:
     def _learn_pace(self, evaluation: Evaluation) -> None:
         if evaluation.start_time is not None and evaluation.end_time is not None:
             seconds = evaluation.end_time - evaluation.start_time
-            old = self.mean_seconds or seconds
-            self.mean_seconds = (1 - NEWEST) * old + NEWEST * seconds
+            self.mean_seconds = running_mean(self.mean_seconds, seconds)
 
     def _collect_finished(self) -> None:
         """Tell what has finished already, after an interrupt."""

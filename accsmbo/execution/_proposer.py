@@ -20,7 +20,7 @@ from accsmbo.history import Trial
 from accsmbo.optimizers import Optimizer
 from accsmbo.optimizers._observations import Proposal, Request
 
-__all__ = ["NEWEST", "Proposer"]
+__all__ = ["Proposer", "running_mean"]
 
 T = TypeVar("T")
 
@@ -32,6 +32,12 @@ IDLE_SHARE = 0.01
 NEWEST = 0.3
 # Longest uninterrupted wait: on Windows Ctrl-C only gets through between two waits.
 POLL_SECONDS = 1.0
+
+
+def running_mean(mean: float, newest: float) -> float:
+    """Return a running mean after one more value; ``mean`` is 0 before the first."""
+    old = mean or newest
+    return (1 - NEWEST) * old + NEWEST * newest
 
 
 class Proposer:
@@ -144,6 +150,5 @@ class Proposer:
             with self._controller.limit(limits=1):
                 result = work()
         seconds = time.monotonic() - start
-        old = self.seconds or seconds
-        self.seconds = (1 - NEWEST) * old + NEWEST * seconds
+        self.seconds = running_mean(self.seconds, seconds)
         return result
