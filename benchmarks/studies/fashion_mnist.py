@@ -128,7 +128,7 @@ class Study:
             "architecture": self.options.architecture,
             "image_shape": (28, 28) if self.options.architecture == "lenet" else None,
             "learning_rate_init": self.options.learning_rate,
-            "batch_size": 256,
+            "batch_size": self.options.batch_size,
             "max_iter": epochs or self.options.epochs - self.options.final_epochs,
             "random_state": self.seed,
             "verbose": int(self.options.verbose),
@@ -360,6 +360,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--fraction", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--learning-rate", type=float, default=5e-4)
     parser.add_argument("--tuning-learning-rate", type=float, default=2.5e-3)
     parser.add_argument("--entropy-weight", type=float, default=1e-3)
