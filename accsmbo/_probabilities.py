@@ -31,6 +31,11 @@ PROBABILITY_SLACK = 1e-5
 class CalibrationBins(NamedTuple):
     """What happened in each confidence bin.
 
+    A calibrated model is right as often as it says: accuracy and confidence agree in
+    every bin. Their gaps are what a reliability diagram shows, and the sign of a gap
+    tells over-confidence from under-confidence; the mean size of the gaps, weighted by
+    the samples in the bins, is the expected calibration error (Guo et al. 2017, eq. 3).
+
     Parameters
     ----------
     edges : ndarray of shape (n_bins + 1,)
@@ -42,6 +47,21 @@ class CalibrationBins(NamedTuple):
         Share of right predictions in the bin (NaN when empty).
     weight : ndarray of shape (n_bins,)
         Share of the samples in the bin; sums to 1.
+
+    See Also
+    --------
+    calibration_bins : Computes them.
+    expected_calibration_error : One number instead of the bins.
+    ReliabilityDisplay : Draws them.
+
+    Examples
+    --------
+    Over-confident where it is unsure, under-confident where it is sure:
+
+    >>> from accsmbo.ensembles.metrics import calibration_bins
+    >>> bins = calibration_bins([1, 1, 0, 1], [0.9, 0.9, 0.6, 0.7], n_bins=4)
+    >>> (bins.confidence - bins.accuracy)[2:].round(2)
+    array([ 0.15, -0.1 ])
     """
 
     edges: NDArray[np.float64]

@@ -57,6 +57,29 @@ class CrossValidationObjective:
     ValueError
         If predictions are to be kept of what is neither a classifier with one target
         nor a regressor.
+
+    See Also
+    --------
+    Objective : The protocol that it follows.
+    run : Evaluates it on any workers.
+    minimize : For plain functions of the parameters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.metrics import get_scorer
+    >>> from sklearn.model_selection import StratifiedKFold
+    >>> from sklearn.svm import SVC
+    >>> from accsmbo import SMBO
+    >>> from accsmbo.evaluation import CrossValidationObjective
+    >>> X, y = load_iris(return_X_y=True)
+    >>> splits = list(StratifiedKFold(3).split(X, y))
+    >>> objective = CrossValidationObjective(
+    ...     SVC(), X, y, splits=splits, scorer=get_scorer("accuracy")
+    ... )
+    >>> evaluation = objective(SMBO({"C": [1.0, 10.0]}).ask())
+    >>> evaluation.value < -0.9, len(evaluation.folds)
+    (True, 3)
     """
 
     def __init__(

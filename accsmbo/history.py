@@ -19,6 +19,10 @@ __all__ = ["Evaluation", "History", "Span", "Trial"]
 class Trial:
     """One point that an optimizer asks to evaluate.
 
+    It holds all that a worker needs, and nothing of the optimizer: it can be pickled
+    and evaluated anywhere. A model that draws random numbers should take them from
+    `seed`; then the result does not depend on who computes it or when.
+
     Attributes
     ----------
     number : int
@@ -35,6 +39,20 @@ class Trial:
         Accuracy asked of the inner solve; None: the estimator's own.
     fidelity : float or None
         Amount of resource; None: all of it.
+
+    See Also
+    --------
+    Optimizer : Its ``ask`` returns trials.
+    Evaluation : What comes back.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from accsmbo import SMBO, Real
+    >>> optimizer = SMBO({"C": Real(1e-3, 1e3, log=True)}, random_state=0)
+    >>> trial = optimizer.ask()
+    >>> SVC(**trial.params, random_state=trial.seed).C, trial.unit
+    (1.0, array([0.5]))
     """
 
     number: int
@@ -49,12 +67,29 @@ class Trial:
 class Span(NamedTuple):
     """When a worker ran one fold.
 
+    The spans of a history show how busy the workers were, and what they waited for.
+
     Attributes
     ----------
     worker : int
         Number of the worker, from 0.
     start, end : float
         Seconds since the epoch.
+
+    See Also
+    --------
+    Evaluation : Holds those of its folds.
+    WorkerTimelineDisplay : Draws them, one row a worker.
+
+    Examples
+    --------
+    >>> from accsmbo import Real, minimize
+    >>> history = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=5,
+    ...                    random_state=0)
+    >>> spans = [span for e in history.evaluations for span in e.spans]
+    >>> busy = sum(span.end - span.start for span in spans)
+    >>> len(spans), busy <= spans[-1].end - spans[0].start
+    (5, True)
     """
 
     worker: int
@@ -65,6 +100,11 @@ class Span(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """What one trial gave.
+
+    The loss, and what is known about it. Optimizers learn from `value`, `gradient`,
+    `noise` and `error_estimate`, and offer `warm_start` to later trials; the rest is
+    for the reader. A failed trial has an `error` in place of a value, and stays in the
+    history.
 
     Attributes
     ----------
@@ -89,6 +129,22 @@ class Evaluation:
         State that a later, neighbouring trial may start from.
     spans : tuple of Span
         Who ran the finished folds and when, in order of finishing.
+
+    See Also
+    --------
+    Trial : What was asked.
+    History : Pairs of trials and evaluations.
+    CrossValidationObjective : Makes one of the folds of an estimator.
+
+    Examples
+    --------
+    >>> from accsmbo import SMBO, Real
+    >>> from accsmbo.history import Evaluation
+    >>> optimizer = SMBO({"x": Real(-1, 2)}, random_state=0)
+    >>> optimizer.tell(optimizer.ask(), Evaluation(value=0.3, noise=0.05))
+    >>> optimizer.tell(optimizer.ask(), Evaluation(error="out of memory"))
+    >>> [evaluation.failed for evaluation in optimizer.history.evaluations]
+    [False, True]
     """
 
     value: float | None = None

@@ -20,6 +20,7 @@ FloatArray = NDArray[np.float64]
 class Subspace:
     """A product of dimensions: one dict of a search space.
 
+    It takes params to a point of the unit cube, where the surrogate lives, and back.
     Constant dimensions stay out of the unit cube. Dimensions are sorted by name, so
     that the order of the dict does not matter.
 
@@ -44,6 +45,23 @@ class Subspace:
         Number of distinct points, infinity where a dimension is continuous.
     grid_size : int or float
         Length of :meth:`grid`: above ``size`` where choices are listed twice.
+
+    See Also
+    --------
+    Space : Makes one of each of its dicts.
+    Dimension : What it is a product of.
+
+    Examples
+    --------
+    >>> from accsmbo import Real, Space
+    >>> C = Real(1e-3, 1e3, log=True)
+    >>> space = Space([{"kernel": ["linear"], "C": C},
+    ...                {"kernel": ["rbf"], "C": C, "gamma": Real(1e-4, 10, log=True)}])
+    >>> linear, rbf = space.subspaces
+    >>> linear.names, rbf.names
+    (('C',), ('C', 'gamma'))
+    >>> linear.to_params([0.5])
+    {'C': 1.0, 'kernel': 'linear'}
     """
 
     def __init__(self, dimensions: Mapping[str, Dimension]) -> None:

@@ -29,7 +29,33 @@ __all__ = [
 
 
 class StopCondition(BaseEstimator):
-    """Base of the conditions; a subclass implements :meth:`should_stop`."""
+    """Base of the conditions; a subclass implements :meth:`should_stop`.
+
+    A condition looks at the optimizer: at its history, its pending trials and, where it
+    has one, its model. One that keeps nothing between calls also ends a resumed run
+    where it would have ended an unbroken one. A search gives scores the sign of losses
+    by :meth:`of_scores`, which a condition on a value overrides.
+
+    See Also
+    --------
+    NoImprovement : So many trials without a better one.
+    TargetReached : A value that is good enough.
+    ExpectedImprovementBelow : The model sees nothing left to gain.
+    minimize : Takes one as ``stop_when``, as all searches do.
+
+    Examples
+    --------
+    >>> import math
+    >>> from accsmbo import Real, minimize
+    >>> from accsmbo.stopping import StopCondition
+    >>> class ThreeFailures(StopCondition):
+    ...     def should_stop(self, optimizer):
+    ...         return sum(e.failed for e in optimizer.history.evaluations) >= 3
+    >>> history = minimize(lambda p: -math.log(p["x"]), {"x": Real(-2, 1)},
+    ...                    stop_when=ThreeFailures(), random_state=0)
+    >>> sum(evaluation.failed for evaluation in history.evaluations)
+    3
+    """
 
     def should_stop(self, optimizer: Optimizer) -> bool:
         """Tell whether to end the run.
@@ -59,6 +85,10 @@ class StopCondition(BaseEstimator):
 
 class NoImprovement(StopCondition):
     """Stop when so many trials in a row were not better.
+
+    The plainest sign that a search has run dry; it needs no model and works with every
+    optimizer. It cannot tell a finished search from one that has not begun to learn:
+    give `n_trials` well above the size of the initial design.
 
     Parameters
     ----------
@@ -117,6 +147,9 @@ class NoImprovement(StopCondition):
 class TargetReached(StopCondition):
     """Stop when a value is reached.
 
+    For a search that need not be the best, only good enough, and to measure how long an
+    optimizer takes to a known value. Trials under way on other workers are given up.
+
     Parameters
     ----------
     value : float
@@ -125,7 +158,7 @@ class TargetReached(StopCondition):
 
     See Also
     --------
-    NoImprovement : Where the best value is not known.
+    NoImprovement : Where it is not known what can be reached.
 
     Examples
     --------

@@ -19,12 +19,42 @@ FloatArray = NDArray[np.float64]
 class Dimension:
     """Base of all dimensions.
 
+    A dimension is a change of coordinates: users write values, optimizers work in
+    [0, 1], where a surrogate should find the loss equally smooth everywhere. A
+    continuous one of your own defines `from_unit`, `to_unit`, its inverse, and, where
+    gradients are used, `derivative`; a discrete one also sets `n_levels` and defines
+    `snap` and `values`. Two dimensions of a kind are equal where their reprs are.
+
     Attributes
     ----------
     n_levels : int
         Number of distinct values; 0 for a continuous dimension.
     categorical : bool
         Whether the choices have no order.
+
+    See Also
+    --------
+    Real : A real interval, linear or logarithmic.
+    Integer : A range of integers.
+    Categorical : Choices.
+    Space : Dimensions by name.
+
+    Examples
+    --------
+    A share in (0, 1), searched by its logit, as fine near 1 as near 0:
+
+    >>> from scipy.special import expit, logit
+    >>> from accsmbo.space import Dimension, Space
+    >>> class Share(Dimension):
+    ...     def from_unit(self, u):
+    ...         return float(expit(14 * u - 7))
+    ...     def to_unit(self, value):
+    ...         return float(logit(value) + 7) / 14
+    ...     def __repr__(self):
+    ...         return "Share()"
+    >>> subspace = Space({"subsample": Share()}).subspaces[0]
+    >>> [round(subspace.to_params([u])["subsample"], 3) for u in (0.0, 0.5, 1.0)]
+    [0.001, 0.5, 0.999]
     """
 
     n_levels: int = 0

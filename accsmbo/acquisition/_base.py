@@ -26,7 +26,35 @@ ABSOLUTE_STD_FLOOR = 1e-300
 
 
 class AcquisitionFunction(BaseEstimator):
-    """Base of the acquisition functions; a subclass implements `partials`."""
+    """Base of the acquisition functions; a subclass implements `partials`.
+
+    An acquisition function says how much an evaluation at a point promises, given the
+    mean and the standard deviation that a surrogate predicts there. A function of your
+    own states these two derivatives and nothing of the space: `maximize_acquisition`
+    climbs along ``da/du = da/dmean dmean/du + da/dstd dstd/du``, of which the surrogate
+    gives the other half.
+
+    See Also
+    --------
+    LogExpectedImprovement : The default of the optimizers.
+    MetaAcquisition : Weighs another one by a density of good points.
+    maximize_acquisition : Finds the point that promises most.
+
+    Examples
+    --------
+    Look where least is known, whatever the loss:
+
+    >>> import numpy as np
+    >>> from accsmbo.acquisition import AcquisitionFunction
+    >>> from accsmbo.surrogates import GaussianProcess
+    >>> class Exploration(AcquisitionFunction):
+    ...     def partials(self, mean, std, best):
+    ...         return std, np.zeros_like(mean), np.ones_like(std)
+    >>> model = GaussianProcess().fit([[0.2], [0.4]], [1.0, 2.0])
+    >>> near, far = Exploration().evaluate(model, np.array([[0.3], [0.9]]), 1.0)
+    >>> bool(near < far)
+    True
+    """
 
     def partials(
         self, mean: FloatArray, std: FloatArray, best: float

@@ -18,6 +18,11 @@ FloatArray = NDArray[np.float64]
 class ExpectedImprovement(AcquisitionFunction):
     """Expected improvement, EI = std (phi(z) + z Phi(z)).
 
+    How likely a point is to be better, weighed by how much better it would be: neither
+    small safe gains beside the incumbent nor uncertainty alone win. The value is in the
+    units of the loss, so it can be read as what one more evaluation is worth. Where an
+    improvement is very unlikely both it and its gradient underflow to 0.
+
     Parameters
     ----------
     margin : float, default=0.0
@@ -68,6 +73,11 @@ class ExpectedImprovement(AcquisitionFunction):
 class LogExpectedImprovement(AcquisitionFunction):
     """Logarithm of the expected improvement, exact however small it is.
 
+    The order of points is that of the expected improvement. But after some evaluations
+    that is numerically 0, and flat, over most of the space, so that a climb from a
+    point there goes nowhere; its logarithm has a gradient everywhere [1]_. The default
+    of `SMBO` and `AccSMBO`.
+
     Parameters
     ----------
     margin : float, default=0.0
@@ -79,7 +89,8 @@ class LogExpectedImprovement(AcquisitionFunction):
 
     See Also
     --------
-    ExpectedImprovement : Without the logarithm.
+    ExpectedImprovement : Without the logarithm, in the units of the loss.
+    ProbabilityOfImprovement : Does not weigh an improvement by its size.
 
     References
     ----------

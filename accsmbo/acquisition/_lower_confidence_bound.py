@@ -14,6 +14,11 @@ FloatArray = NDArray[np.float64]
 class LowerConfidenceBound(AcquisitionFunction):
     """The optimistic loss, negated: a = kappa std - mean.
 
+    A point is judged by the best loss that can reasonably be hoped for there. It needs
+    no incumbent, so that a best value that was noise misleads nobody, and `kappa` says
+    plainly how much to explore. In [1]_ it is the root of beta_t, which grows with the
+    logarithm of the number of evaluations; here it is fixed.
+
     Parameters
     ----------
     kappa : float, default=2.0

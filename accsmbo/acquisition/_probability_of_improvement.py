@@ -16,6 +16,11 @@ FloatArray = NDArray[np.float64]
 class ProbabilityOfImprovement(AcquisitionFunction):
     """Logarithm of the probability to improve, log Phi(z).
 
+    It asks whether a point is better than the incumbent by more than `margin`, not by
+    how much: right where a loss has to be brought below a known target, `margin` being
+    the way that is left. Elsewhere it prefers a near-certain small gain to a likely
+    large one. The logarithm keeps it, and its gradient, from underflowing.
+
     Parameters
     ----------
     margin : float, default=0.0

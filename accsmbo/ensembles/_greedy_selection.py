@@ -25,6 +25,9 @@ SAME = 1e-12
 class SelectionStep(NamedTuple):
     """One round of a selection.
 
+    The steps of a selection tell which member helped how much. A member that comes
+    again, as greedy selection draws with replacement, gains weight.
+
     Parameters
     ----------
     member : int
@@ -33,6 +36,22 @@ class SelectionStep(NamedTuple):
         Score of the ensemble with it, in the direction of the score itself.
     bag : int
         Bag the round belongs to; 0 without bagging.
+
+    See Also
+    --------
+    greedy_selection : Makes such steps.
+    accsmbo.ensembles.Selection : Holds them as its path.
+
+    Examples
+    --------
+    Two members that are wrong on different samples are better together:
+
+    >>> import numpy as np
+    >>> from accsmbo.ensembles import greedy_selection
+    >>> p = np.array([[[0.9, 0.1], [0.7, 0.3]], [[0.2, 0.8], [0.1, 0.9]]])
+    >>> path = greedy_selection(p, [0, 1], n_members=2, max_rounds=2).path
+    >>> [(step.member, round(float(step.score), 2)) for step in path]
+    [(0, 0.65), (1, 0.55)]
     """
 
     member: int
@@ -43,6 +62,10 @@ class SelectionStep(NamedTuple):
 class Selection(NamedTuple):
     """Result of a selection.
 
+    The weights are all that it takes to predict with the ensemble: its prediction is
+    the weighted mean of those of the candidates. The path shows how the score went,
+    also in the rounds after the best one.
+
     Parameters
     ----------
     weights : ndarray of shape (n_members,)
@@ -51,6 +74,22 @@ class Selection(NamedTuple):
         Every round, in order.
     best : int
         Place in ``path`` of the best score, the earliest of equals.
+
+    See Also
+    --------
+    greedy_selection : Adds the member that helps most, again and again.
+    top_k_selection : Averages the individually best.
+    EnsembleSelectionClassifier : Selects among the candidates of a search, and fits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accsmbo.ensembles import greedy_selection
+    >>> p = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.1, 0.9]]])
+    >>> selection = greedy_selection(p, [0, 1], n_members=2, random_state=0)
+    >>> np.tensordot(selection.weights, p, axes=1)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
     """
 
     weights: NDArray[np.float64]

@@ -30,6 +30,28 @@ class ProbabilityScorer:
         ``metric(y_true, y_prob, labels=..., sample_weight=...)``.
     greater_is_better : bool, default=False
         Whether the metric is a score; a loss is negated.
+
+    See Also
+    --------
+    negative_log_likelihood : A metric to give it; ``SCORERS["neg_nll"]`` is that one.
+    brier_score : Another, bounded.
+    sklearn.metrics.make_scorer : Where every fold holds all classes.
+
+    Examples
+    --------
+    Iris is sorted by class: without shuffling each fold is tested on a class that was
+    not trained on.
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import KFold, cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from accsmbo.ensembles.metrics import ProbabilityScorer, brier_score
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scorer = ProbabilityScorer(brier_score)
+    >>> scores = cross_val_score(GaussianNB(), X, y, cv=KFold(3), scoring=scorer)
+    >>> bool(np.isfinite(scores).all())
+    True
     """
 
     def __init__(

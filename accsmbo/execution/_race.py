@@ -11,7 +11,44 @@ __all__ = ["Race", "WholeTrials"]
 
 
 class Race(Protocol):
-    """Decides fold by fold. The loop asks it; it never sees a worker or a clock."""
+    """Decides fold by fold. The loop asks it; it never sees a worker or a clock.
+
+    What is seen of a candidate after one fold often says enough to give it up, for a
+    fraction of the cost. A run calls `open` for each new trial and `next` after each of
+    its folds but the last. A trial that is given up is told as `corrected` says, so
+    that the optimizer still learns from it.
+
+    See Also
+    --------
+    Racing : Gives a search a race against the best candidate so far.
+    run : Takes one.
+    Objective : Where the folds come from.
+
+    Examples
+    --------
+    The race of `Racing` without a search around it:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.metrics import get_scorer
+    >>> from sklearn.model_selection import StratifiedKFold
+    >>> from sklearn.svm import SVC
+    >>> from accsmbo import Real
+    >>> from accsmbo.evaluation import CrossValidationObjective
+    >>> from accsmbo.execution import run
+    >>> from accsmbo.fidelity import Racing
+    >>> from accsmbo.optimizers import RandomSearch
+    >>> X, y = load_iris(return_X_y=True)
+    >>> objective = CrossValidationObjective(
+    ...     SVC(), X, y, splits=list(StratifiedKFold(5).split(X, y)),
+    ...     scorer=get_scorer("accuracy"),
+    ... )
+    >>> optimizer = RandomSearch({"C": Real(1e-4, 1e4, log=True)}, random_state=0)
+    >>> reason = run(
+    ...     optimizer, objective, n_trials=20, race=Racing().race(objective)
+    ... )
+    >>> sum(len(e.folds) for e in optimizer.history.evaluations) < 90  # of 100
+    True
+    """
 
     @property
     def width(self) -> int:

@@ -21,7 +21,36 @@ NEAR = 0.01
 
 
 class Scheduler(Protocol):
-    """Stands between an optimizer and the workers."""
+    """Stands between an optimizer and the workers.
+
+    Proposing takes time, and results come in while it is done. A scheduler decides
+    whether a free worker waits for a proposal that knows the newest result, or gets an
+    older one at once, and which. A run calls `begin` once, `next` for each free worker,
+    `told` after each result, `idle` while all are busy, and `rest` before anything else
+    uses the optimizer.
+
+    See Also
+    --------
+    OneStack : The newest proposal for everyone.
+    TwoStacks : Most workers where experience is dense.
+    run : Takes one; so does ``minimize``.
+
+    Examples
+    --------
+    One that says what goes where:
+
+    >>> from accsmbo import Real, minimize
+    >>> from accsmbo.execution import OneStack
+    >>> class Talking(OneStack):
+    ...     def next(self, slot):
+    ...         trial = super().next(slot)
+    ...         print(f"worker {slot} gets trial {trial.number}")
+    ...         return trial
+    >>> history = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=2,
+    ...                    scheduler=Talking())
+    worker 0 gets trial 0
+    worker 0 gets trial 1
+    """
 
     def begin(self, optimizer: Optimizer, n_slots: int, *, steady: bool) -> None:
         """Take an optimizer; ``steady``: decide by order alone, never by time."""
@@ -82,10 +111,29 @@ class OneStack:
     With several workers and an optimizer that is slow against the trials, proposals are
     made in a thread beside the loop, and a free worker gets the newest one at once.
 
+    See Also
+    --------
+    TwoStacks : Algorithm 4, for an optimizer with a density of good points.
+    run : Takes one; this is its default.
+
     References
     ----------
     .. [1] Using Gradient Based Multikernel Gaussian Process and Meta-Acquisition
        Function to Accelerate SMBO, ICTAI 2019, algorithm 2.
+
+    Examples
+    --------
+    In place of the two stacks that a search with `AccSMBO` has:
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from accsmbo import AccSMBO, Real, minimize
+    >>> from accsmbo.execution import OneStack
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     history = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=8,
+    ...                        optimizer=AccSMBO(), executor=pool,
+    ...                        scheduler=OneStack(), random_state=0)
+    >>> sorted(trial.number for trial in history.trials) == list(range(8))
+    True
     """
 
     def begin(self, optimizer: Optimizer, n_slots: int, *, steady: bool) -> None:

@@ -9,7 +9,23 @@ __all__ = ["StopReason", "as_conditions"]
 
 
 class StopReason(Enum):
-    """Why a run ended."""
+    """Why a run ended.
+
+    BUDGET and EXHAUSTED are the planned ends; TIMEOUT, CALLBACK and CONDITION are what
+    the user asked for; INTERRUPTED, STORAGE and EXECUTOR are trouble. In all cases what
+    was told before stays in the history. A member's value completes "because ...".
+
+    See Also
+    --------
+    run : Returns one.
+    SearchInterruptedWarning : Said with the last three.
+
+    Examples
+    --------
+    >>> from accsmbo.execution import StopReason
+    >>> f"No more trials, because {StopReason.TIMEOUT.value}."
+    'No more trials, because the time limit was reached.'
+    """
 
     BUDGET = "all trials of the budget were evaluated"
     EXHAUSTED = "every point of the finite space was evaluated"

@@ -99,6 +99,12 @@ class TwoStacks(BaseEstimator):
     ValueError
         If ``n_candidates`` is below 3.
 
+    See Also
+    --------
+    OneStack : The newest proposal for everyone; no candidates wait.
+    AccSMBOSearchCV : Uses this one with `AccSMBO`.
+    EmpiricalDensity : A density of good hyperparameters.
+
     References
     ----------
     .. [1] Using Gradient Based Multikernel Gaussian Process and Meta-Acquisition

@@ -104,11 +104,25 @@ class Workers(Protocol):
 class SerialExecutor:
     """Runs each call where and when it is submitted.
 
+    With it a search evaluates in its own process, whatever the joblib context says: for
+    a debugger or a profiler, and for objectives that cannot be pickled. It is what
+    ``n_jobs=1`` stands for.
+
+    See Also
+    --------
+    concurrent.futures.ThreadPoolExecutor : Threads in the same process.
+    check_executor : What else can be given as ``executor``.
+
     Examples
     --------
+    >>> import os
+    >>> from accsmbo import Real, minimize
     >>> from accsmbo.execution import SerialExecutor
-    >>> SerialExecutor().submit(pow, 2, 5).result()
-    32
+    >>> seen = []
+    >>> _ = minimize(lambda p: seen.append(os.getpid()) or p["x"], {"x": Real(0, 1)},
+    ...              n_trials=3, executor=SerialExecutor())
+    >>> seen == [os.getpid()] * 3
+    True
     """
 
     def submit(

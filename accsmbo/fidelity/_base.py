@@ -28,6 +28,32 @@ class Selection(BaseEstimator):
     ----------
     unit : str
         What one trial is, for the progress text.
+
+    See Also
+    --------
+    Racing : Folds one after the other.
+    SuccessiveHalving : All candidates with little of a resource, the best with more.
+    Hyperband : Several such ladders, begun at different amounts.
+    ASHA : A ladder on which nobody waits for others.
+
+    Examples
+    --------
+    A strategy that saves nothing, and adds a column to the results:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from accsmbo.fidelity import Selection
+    >>> from accsmbo.search import RandomizedSearchCV
+    >>> class WithSeconds(Selection):
+    ...     def columns(self, records):
+    ...         seconds = [e.end_time - e.start_time for _, e in records]
+    ...         return {"seconds": np.array(seconds)}
+    >>> search = RandomizedSearchCV(
+    ...     SVC(), {"C": [0.1, 1, 10, 100]}, n_iter=3, selection=WithSeconds()
+    ... ).fit(*load_iris(return_X_y=True))
+    >>> search.cv_results_["seconds"].shape
+    (3,)
     """
 
     unit: str = "candidate"

@@ -151,6 +151,11 @@ class JournalStorage:
 class Journal:
     """An open, locked journal.
 
+    While it is open no other run can write to the file. Searches and `minimize` open
+    one themselves where they are given ``storage``; a loop of your own records each
+    trial when it is asked, and again with its result, in the order in which the
+    optimizer saw them: then :func:`~accsmbo.execution.run` can go on where it ended.
+
     Parameters
     ----------
     path : Path
@@ -166,6 +171,25 @@ class Journal:
     ----------
     events : list of (str, Trial, Evaluation or None)
         What an earlier run left: ``"asked"`` and ``"told"``, in order.
+
+    See Also
+    --------
+    JournalStorage : Its ``open`` makes one; its ``load`` reads without a lock.
+    open_journal : The same for an optimizer, or nothing where there is no storage.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from accsmbo import SMBO, JournalStorage, Real, Space
+    >>> from accsmbo.history import Evaluation
+    >>> storage = JournalStorage(pathlib.Path(tempfile.mkdtemp()) / "study.jsonl")
+    >>> space = Space({"x": Real(-1, 2)})
+    >>> with storage.open(space, {"loss": "x squared"}, seed=0) as journal:
+    ...     trial = SMBO(space, random_state=0).ask()
+    ...     journal.asked(trial)
+    ...     journal.told(trial, Evaluation(value=trial.params["x"] ** 2))
+    >>> storage.load().values
+    array([0.25])
     """
 
     def __init__(

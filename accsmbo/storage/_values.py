@@ -28,12 +28,33 @@ class NotData(TypeError):
 class Opaque:
     """Stands for an object of which a journal keeps only the text.
 
+    Reading a journal runs no code, so that one from elsewhere can do no harm: functions
+    and estimators among the choices of a space are not pickled. They come back as this
+    where a journal is loaded on its own, and as themselves where the space is given.
+
     Attributes
     ----------
     text : str
         Its repr.
     position : int or None
         Its place in the list of choices, where it is a choice.
+
+    See Also
+    --------
+    JournalStorage : Its ``load`` takes the space.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    >>> from accsmbo import JournalStorage, minimize
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
+    >>> space = {"scaler": [StandardScaler(), MinMaxScaler()]}
+    >>> _ = minimize(lambda p: len(repr(p)), space, n_trials=2, storage=path)
+    >>> JournalStorage(path).load().best_params
+    {'scaler': <stored as text: MinMaxScaler()>}
+    >>> JournalStorage(path).load(space).best_params["scaler"] is space["scaler"][1]
+    True
     """
 
     text: str
