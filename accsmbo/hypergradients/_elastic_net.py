@@ -20,7 +20,44 @@ __all__ = ["ElasticNetProblem"]
 
 
 class ElasticNetProblem(LinearProblem):
-    """Inner problem of :class:`sklearn.linear_model.ElasticNet` and ``Lasso``."""
+    """Inner problem of :class:`sklearn.linear_model.ElasticNet` and ``Lasso``.
+
+    Both strengths of the penalty are tuned at once, where ``ElasticNetCV`` walks a
+    path of ``alpha`` for each of a few ratios. The solution is a piecewise smooth
+    function of them: as long as the same coefficients are active, these solve a
+    smooth problem of their own, and its derivative is exact. Where one enters or
+    leaves, that of the support found is returned. If no coefficient is active, the
+    gradient is zero: start a search at a small ``alpha``.
+
+    See Also
+    --------
+    RidgeProblem : The l2 penalty alone, not scaled by the number of samples.
+    LogisticRegressionProblem : Both penalties for classification.
+
+    Notes
+    -----
+    With S the sum of the sample weights and ``rho = l1_ratio``, the objective is
+    ``sum_i s_i (y_i - x_i.w)^2 / 2 + S alpha (rho |w|_1 + (1 - rho) |w|^2 / 2)``. On
+    the support, ``H = X^T diag(s) X + S alpha (1 - rho) I`` and ``H q = dG/dw`` give
+    ``df/dalpha = -S q.(rho sign(w) + (1 - rho) w)`` and
+    ``df/drho = -S alpha q.(sign(w) - w)`` ([1]_, proposition 1).
+
+    References
+    ----------
+    .. [1] Q. Bertrand et al., Implicit Differentiation of Lasso-type Models for
+       Hyperparameter Optimization, ICML 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import ElasticNet
+    >>> from accsmbo.hypergradients import hypergradient
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> params = {"alpha": 0.1, "l1_ratio": 0.5}
+    >>> score, gradient = hypergradient(ElasticNet(), params, X, y, cv=5)
+    >>> bool(gradient["alpha"] < 0 < gradient["l1_ratio"])  # less l2, more l1
+    True
+    """
 
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:

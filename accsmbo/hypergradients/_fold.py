@@ -2,13 +2,7 @@
 """Score and hypergradient of one fold: what an objective calls for each trial.
 
 :class:`FoldHypergradient` is the seam between this folder and whoever evaluates
-trials. It takes the whole estimator (a pipeline too), sets the trial's parameters,
-transforms the fold by the steps before the last (once, where they are not
-searched over), solves the last step to ``tolerance`` and differentiates.
-Everything it returns is a loss: the caller turns it into a score. A trial that has no
-gradient raises :class:`NotDifferentiableError`, a ValueError, at once or when the
-data are known (many classes of a kernel SVM): evaluate it by values then. Further
-scores of the same trial come from ``fitted_estimator``, without a second fit.
+trials.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,6 +38,11 @@ CACHED_PROBLEMS = 4
 class FoldResult:
     """What one trial gave on one fold.
 
+    A search averages loss and gradient over the folds of a trial and keeps
+    ``warm_start`` for the next trial nearby: the same fold is then solved in a few
+    steps. Where the inner solve was inexact, ``loss`` is corrected to second order,
+    and ``error`` says by how much it would have been off otherwise.
+
     Parameters
     ----------
     loss : float
@@ -59,6 +58,26 @@ class FoldResult:
         True where the gradient is an approximation by nature.
     attributes : dict or None
         Fitted attributes of the last step, where the problem knows them.
+
+    See Also
+    --------
+    FoldHypergradient : Returns it.
+    Hypergradient : The same for an inner problem by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from accsmbo.hypergradients import FoldHypergradient
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> train, test = np.split(np.arange(442), [300])
+    >>> fold = FoldHypergradient(Ridge(), X, y, train, test, names=["alpha"])
+    >>> result = fold({"alpha": 1.0})
+    >>> near = fold({"alpha": 1.02}, warm_start=result.warm_start)
+    >>> expected = 0.02 * result.gradient["alpha"]
+    >>> bool(np.isclose(near.loss - result.loss, expected, rtol=0.1))
+    True
     """
 
     loss: float
@@ -113,6 +132,14 @@ def differentiable_names(
 class FoldHypergradient:
     """Evaluate trials on one fold with gradients.
 
+    For those who write their own loop over trials: :func:`hypergradient` makes the
+    folds and averages over them, this keeps one fold between calls. The steps of a
+    pipeline before the last are fitted once as long as their parameters stay the same,
+    the inner problem is built once for each setting of what cannot be differentiated,
+    and every solve may start from an earlier one. It is called with the parameters of a
+    trial; everything it returns is a loss, smaller is better. Further scores of the
+    trial come from ``fitted_estimator``, without a second fit.
+
     Parameters
     ----------
     estimator : estimator
@@ -135,9 +162,34 @@ class FoldHypergradient:
         solution where there is no warm start (two classes or epsilon-insensitive,
         one l2 strength, no weights).
 
+    See Also
+    --------
+    hypergradient : The mean over the folds of a splitter.
+    implicit_hypergradient : One solved inner problem, without an estimator around it.
+    accsmbo.evaluation.CrossValidationObjective : What a search runs.
+
     Notes
     -----
     The object pickles without its caches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from accsmbo.hypergradients import FoldHypergradient
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> train, test = np.split(np.random.default_rng(0).permutation(len(y)), [400])
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> params = {"logisticregression__C": 1.0}
+    >>> fold = FoldHypergradient(
+    ...     model, X, y, train, test, names=params, scoring="neg_log_loss")
+    >>> result = fold(params, tolerance=1e-2)
+    >>> fitted = fold.fitted_estimator(params, result)  # no second fit
+    >>> bool(fitted.score(X[test], y[test]) > 0.95)
+    True
     """
 
     def __init__(

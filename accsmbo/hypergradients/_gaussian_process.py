@@ -28,6 +28,12 @@ __all__ = ["GaussianProcessProblem"]
 class GaussianProcessProblem(InnerProblem):
     """Inner problem of a Gaussian process regressor with ``optimizer=None``.
 
+    ``fit`` with an optimizer of its own maximises the marginal likelihood, which says
+    how well the prior explains the training rows. Here the kernel's parameters and the
+    noise ``alpha`` are tuned by the score of the validation rows instead, as those of
+    any other model are, and the two can be compared. Scalars of the kernel that are not
+    "fixed" are differentiated; an array of length scales is not.
+
     Parameters
     ----------
     estimator : GaussianProcessRegressor
@@ -38,6 +44,36 @@ class GaussianProcessProblem(InnerProblem):
         Training targets.
     sample_weight : None
         Gaussian processes take none.
+
+    See Also
+    --------
+    KernelRidgeProblem : The same predictions, kernels given by name.
+    accsmbo.surrogates.GaussianProcess : The model that a search uses of its losses.
+
+    Notes
+    -----
+    The mean at rows V is ``K(V, X) c`` with ``A = K + alpha I`` and ``A c = y`` ([1]_,
+    equation 2.25); ``normalize_y`` is undone. With q from ``A q = dG/dc``,
+    ``dG/dlam = dG/dK(V, X) . dK(V, X)/dlam - q . (dA/dlam) c``. One Cholesky
+    factorisation serves the fit and all derivatives.
+
+    References
+    ----------
+    .. [1] C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine
+       Learning, MIT Press, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from accsmbo.hypergradients import hypergradient
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GaussianProcessRegressor(RBF(), optimizer=None, normalize_y=True)
+    >>> params = {"alpha": 0.01, "kernel__length_scale": 0.5}
+    >>> score, gradient = hypergradient(model, params, X[:200], y[:200], cv=4)
+    >>> {name: bool(slope > 0) for name, slope in gradient.items()}
+    {'alpha': True, 'kernel__length_scale': True}
     """
 
     @classmethod

@@ -18,7 +18,44 @@ __all__ = ["GeneralizedLinearProblem"]
 
 
 class GeneralizedLinearProblem(LinearProblem):
-    """Inner problem of scikit-learn's generalised linear regressors."""
+    """Inner problem of scikit-learn's generalised linear regressors.
+
+    For counts, durations and claims: the prediction is ``exp(x.w)``, and the error is
+    the deviance of a Poisson, gamma or other Tweedie distribution. The metric may be a
+    deviance of any power, a squared error of the prediction or, without ``scoring``,
+    the regressors' own D2, the share of deviance explained. With the identity link
+    only ``power=0`` has a gradient: other deviances need positive predictions, which
+    that link does not give.
+
+    See Also
+    --------
+    RidgeProblem : For targets on the whole line.
+    accsmbo.linear_model.BilevelPoissonRegressorCV : Fitting and tuning in one.
+
+    Notes
+    -----
+    The objective is ``sum_i s_i deviance_i / 2 + S alpha |w|^2 / 2`` with S the sum of
+    the sample weights, so that ``df/dalpha = -S q.w``. For power p, half a deviance is
+    ``mu^(2-p)/(2-p) - y mu^(1-p)/(1-p)`` up to terms without mu, logarithms in place of
+    the quotients with a vanishing denominator [1]_.
+
+    References
+    ----------
+    .. [1] B. Jorgensen, Exponential Dispersion Models, Journal of the Royal Statistical
+       Society B, 1987.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import PoissonRegressor
+    >>> from accsmbo.hypergradients import hypergradient
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> metric = "neg_mean_poisson_deviance"
+    >>> _, gradient = hypergradient(
+    ...     PoissonRegressor(), {"alpha": 1e-3}, X, y, cv=5, scoring=metric)
+    >>> bool(gradient["alpha"] < 0)  # the score falls with more regularisation
+    True
+    """
 
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:

@@ -27,12 +27,37 @@ Array = npt.NDArray[Any]
 
 
 class NotDifferentiableError(ValueError):
-    """A model, hyperparameter or metric has no gradient; the message says why."""
+    """A model, hyperparameter or metric has no gradient; the message says why.
+
+    The message also names what to change: a setting of the estimator, or the scoring.
+    Searches with ``solver="auto"`` catch it and evaluate by values; it reaches those
+    who ask for a gradient themselves. A subclass of :class:`InnerProblem` raises it in
+    ``hyperparameters``, or in its constructor where only the data tell.
+
+    See Also
+    --------
+    differentiable_names : Which parameters have a gradient.
+    register_inner_problem : Give gradients to a further estimator.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from accsmbo.hypergradients import NotDifferentiableError, differentiable_names
+    >>> try:
+    ...     names = differentiable_names(Ridge(positive=True), ["alpha"], "r2")
+    ... except NotDifferentiableError as error:
+    ...     print(error)
+    Ridge(positive=True) has no gradients. Use positive=False.
+    """
 
 
 @dataclass
 class Solution:
     """An inner problem solved at one value of its hyperparameters.
+
+    ``solve`` returns it and the other methods of the problem take it: what was computed
+    for the fit, a factorisation or a Hessian, is so at hand for the gradient. Its ``w``
+    may start the solve of a neighbouring value, also on another fold.
 
     Parameters
     ----------
@@ -42,6 +67,26 @@ class Solution:
         ``dL/dw`` at ``w``, in the shape that ``InnerProblem.adjoint`` returns.
     state : dict
         Whatever the problem needs to differentiate at ``w``.
+
+    See Also
+    --------
+    InnerProblem : What is solved.
+    implicit_hypergradient : Differentiates a validation loss at it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.preprocessing import scale
+    >>> from accsmbo.hypergradients import LogisticRegressionProblem
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression(C=1.0)
+    >>> problem = LogisticRegressionProblem(model, scale(X), y)
+    >>> cold = problem.solve(model, tolerance=1e-8)
+    >>> warm = problem.solve(model.set_params(C=1.1), tolerance=1e-8, start=cold.w)
+    >>> steps = [problem.fitted_attributes(s)["n_iter_"].item() for s in (cold, warm)]
+    >>> steps[1] < steps[0]
+    True
     """
 
     w: Array

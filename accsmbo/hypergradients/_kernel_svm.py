@@ -44,6 +44,12 @@ BORDER = 1e-7  # of the bound: closer is on it
 class SVRProblem(InnerProblem):
     """Inner problem of :class:`sklearn.svm.SVR`.
 
+    Libsvm finds which training rows are free and which bounded support vectors. As long
+    as these sets stay the same, the solution is a smooth function of C, epsilon and the
+    kernel's ``gamma`` and ``coef0``; it is differentiated there. Where a vector sits on
+    the border of two sets, or none is free, the gradient is NaN, which a search takes
+    for unknown. The kernel may be "rbf", "linear" or "poly".
+
     Parameters
     ----------
     estimator : SVR
@@ -54,6 +60,37 @@ class SVRProblem(InnerProblem):
         Training targets.
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights of the training rows.
+
+    See Also
+    --------
+    SVCProblem : For classification.
+    KernelRidgeProblem : The squared error: smooth everywhere, not sparse.
+    LinearSVRProblem : For many rows, without a kernel.
+
+    Notes
+    -----
+    At the free vectors F the outputs are on the edge of the tube, so that their
+    coefficients and the intercept, ``z = (beta_F, b)``, solve
+    ``[K_FF 1; 1' 0] z = [t - K_FB beta_B; -sum beta_B]`` with
+    ``t = y - epsilon sign(beta)`` and B the bounded ones. The adjoint solves the same
+    system; what depends on C, epsilon and the kernel is differentiated on both sides
+    ([1]_ for classification).
+
+    References
+    ----------
+    .. [1] O. Chapelle, V. Vapnik, O. Bousquet and S. Mukherjee, Choosing Multiple
+       Parameters for Support Vector Machines, Machine Learning 46, 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.svm import SVR
+    >>> from accsmbo.hypergradients import hypergradient
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> params = {"C": 100.0, "gamma": 1.0, "epsilon": 5.0}
+    >>> score, gradient = hypergradient(SVR(), params, X[:200], y[:200], cv=4)
+    >>> {name: bool(slope > 0) for name, slope in gradient.items()}
+    {'C': True, 'gamma': True, 'epsilon': True}
     """
 
     own_names: tuple[str, ...] = ("C", "epsilon")
@@ -194,6 +231,10 @@ class SVRProblem(InnerProblem):
 class SVCProblem(SVRProblem):
     """Inner problem of a two-class :class:`sklearn.svm.SVC`.
 
+    C and the kernel's ``gamma`` and ``coef0`` are tuned by a hinge loss of the decision
+    values (the probabilities of ``SVC`` come from a cross-validation of their own and
+    have no gradient). ``gamma`` must be a number: "scale" and "auto" follow the data.
+
     Parameters
     ----------
     estimator : SVC
@@ -209,6 +250,26 @@ class SVCProblem(SVRProblem):
     ------
     NotDifferentiableError
         If there are more than two classes.
+
+    See Also
+    --------
+    SVRProblem : For regression; what its Notes say holds here with ``t = y``.
+    LinearSVCProblem : Any number of classes, without a kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.metrics import make_scorer
+    >>> from sklearn.preprocessing import scale
+    >>> from sklearn.svm import SVC
+    >>> from accsmbo.hypergradients import hypergradient, squared_hinge_loss
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> metric = make_scorer(squared_hinge_loss, greater_is_better=False,
+    ...                      response_method="decision_function")
+    >>> params = {"C": 1.0, "gamma": 0.2}
+    >>> _, gradient = hypergradient(SVC(), params, scale(X), y, cv=3, scoring=metric)
+    >>> bool(gradient["gamma"] < 0)  # a wider kernel is better
+    True
     """
 
     link = "margin"

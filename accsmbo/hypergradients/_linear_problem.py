@@ -32,12 +32,36 @@ SINGLE_PRECISION_TOLERANCE = 3e-5  # float32 reaches about 2e-6 of the first gra
 class Penalty:
     """Strengths of a linear model's penalties and their derivatives.
 
+    All that a family of linear models has to say about its hyperparameters: how they
+    set the strengths, and how the strengths change with each. Whatever map it is,
+    ``alpha``, ``1 / C`` or a share of both norms, the adjoint and the inner solver stay
+    the same.
+
     Parameters
     ----------
     l2, l1 : float or ndarray broadcastable to the shape of w
         Strengths of ``w^2 / 2`` and of ``|w|``.
     d_l2, d_l1 : dict of str to float or ndarray
         Their derivatives by name of hyperparameter.
+
+    See Also
+    --------
+    LinearProblem : Asks for it in its method ``penalty``.
+
+    Notes
+    -----
+    The objective is ``sum_i s_i loss_i + sum_j (l2_j w_j^2 / 2 + l1_j |w_j|)``, hence
+    ``df/dlam = -sum_j q_j (w_j dl2_j/dlam + sign(w_j) dl1_j/dlam)``.
+
+    Examples
+    --------
+    A strength for the mean of the squares in place of their sum, as in ``Lasso``:
+
+    >>> from accsmbo.hypergradients import Penalty, RidgeProblem
+    >>> class MeanRidgeProblem(RidgeProblem):
+    ...     def penalty(self, estimator):
+    ...         n = self.X.shape[0]
+    ...         return Penalty(n * estimator.alpha, d_l2={"alpha": n})
     """
 
     l2: Any
@@ -63,6 +87,33 @@ class LinearProblem(InnerProblem):
         Training targets.
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights of the training rows.
+
+    See Also
+    --------
+    Penalty : What ``penalty`` returns.
+    InnerProblem : Base of all problems, also of those that are not linear.
+    accsmbo.testing.check_inner_problem : Check a subclass.
+
+    Notes
+    -----
+    A truncated Newton method solves it: dense Hessians of up to a few hundred
+    coefficients are factorised, others seen through products with X only, in float32
+    where X is sparse and the tolerance loose. With an l1 penalty the steps are taken on
+    an active set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Lasso
+    >>> from accsmbo.hypergradients import LinearProblem, find_inner_problem
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = Lasso(alpha=0.1, tol=1e-8)
+    >>> problem = find_inner_problem(model)(model, X, y)
+    >>> solution = problem.solve(model, tolerance=1e-10)
+    >>> coef = problem.fitted_attributes(solution)["coef_"]
+    >>> isinstance(problem, LinearProblem), np.allclose(coef, model.fit(X, y).coef_)
+    (True, True)
     """
 
     penalised_constant: bool = False

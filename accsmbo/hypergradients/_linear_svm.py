@@ -51,7 +51,46 @@ class _LiblinearProblem(LinearProblem):
 
 
 class LinearSVCProblem(_LiblinearProblem):
-    """Inner problem of :class:`sklearn.svm.LinearSVC`, one class against the rest."""
+    """Inner problem of :class:`sklearn.svm.LinearSVC`, one class against the rest.
+
+    The squared hinge, the default of ``LinearSVC``, has a slope everywhere, so C can be
+    differentiated with an l2 or an l1 penalty; the plain hinge cannot. A support vector
+    machine has no probabilities: the metric is a function of the decision values, the
+    hinge loss of scikit-learn or :func:`squared_hinge_loss`.
+
+    See Also
+    --------
+    LogisticRegressionProblem : With probabilities.
+    SVCProblem : With kernels, for two classes.
+    accsmbo.linear_model.BilevelLinearSVCCV : Fitting and tuning in one.
+
+    Notes
+    -----
+    As in liblinear [1]_ the intercept is one more penalised coefficient, whose feature
+    is ``intercept_scaling``. The squared hinge has no second derivative at a margin of
+    1; the Hessian is that of the rows inside. With the l2 norm
+    ``df/dC = q.w / C^2``, with the l1 norm ``q.sign(w) / C^2``.
+
+    References
+    ----------
+    .. [1] R.-E. Fan et al., LIBLINEAR: A Library for Large Linear Classification,
+       Journal of Machine Learning Research 9, 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.metrics import make_scorer
+    >>> from sklearn.preprocessing import scale
+    >>> from sklearn.svm import LinearSVC
+    >>> from accsmbo.hypergradients import hypergradient, squared_hinge_loss
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> metric = make_scorer(squared_hinge_loss, greater_is_better=False,
+    ...                      response_method="decision_function")
+    >>> _, gradient = hypergradient(
+    ...     LinearSVC(), {"C": 1.0}, scale(X), y, cv=5, scoring=metric)
+    >>> bool(gradient["C"] < 0)  # more regularisation is better
+    True
+    """
 
     link = "margin"
     required_loss = "squared_hinge"
@@ -92,7 +131,36 @@ class LinearSVCProblem(_LiblinearProblem):
 
 
 class LinearSVRProblem(_LiblinearProblem):
-    """Inner problem of :class:`sklearn.svm.LinearSVR`."""
+    """Inner problem of :class:`sklearn.svm.LinearSVR`.
+
+    ``LinearSVR`` must be told ``loss="squared_epsilon_insensitive"``: its default has a
+    kink at the edge of the tube. Both C and the half-width epsilon of the tube are then
+    tuned, the latter in the units of the target.
+
+    See Also
+    --------
+    SVRProblem : With kernels, and the default loss.
+    RidgeProblem : Without a tube.
+
+    Notes
+    -----
+    The objective is ``sum_i s_i max(0, |y_i - x_i.w| - epsilon)^2 + |w|^2 / (2 C)``,
+    with ``intercept_scaling`` as in :class:`LinearSVCProblem`. ``df/dC = q.w / C^2``;
+    the slope at a row outside of the tube changes by ``-2 s_i sign(x_i.w - y_i)`` with
+    epsilon, hence ``df/depsilon = sum_i 2 s_i sign(x_i.w - y_i) x_i.q`` over these
+    rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.svm import LinearSVR
+    >>> from accsmbo.hypergradients import hypergradient
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearSVR(loss="squared_epsilon_insensitive")
+    >>> score, gradient = hypergradient(model, {"C": 1.0, "epsilon": 10.0}, X, y, cv=5)
+    >>> bool(gradient["C"] > 0)  # too much regularisation
+    True
+    """
 
     required_loss = "squared_epsilon_insensitive"
 

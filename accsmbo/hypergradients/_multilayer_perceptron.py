@@ -52,6 +52,37 @@ class MultilayerPerceptronProblem(InnerProblem):
         Training targets.
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights of the training rows (scikit-learn >= 1.7).
+
+    See Also
+    --------
+    LogisticRegressionProblem : The network without a hidden layer, exact.
+    accsmbo.ensembles.SelfTuningClassifier : A network that tunes itself in training.
+
+    Notes
+    -----
+    The Hessian is seen through products only, by the R-operator [1]_, and the adjoint
+    solved by conjugate gradients on ``H + 1e-6 |H| I``. Fits start from the
+    estimator's own weights, never from an earlier fit, and their loss is not corrected.
+    ``df/dalpha = -kappa q.W`` over the weights without the biases, with kappa = 1 for
+    lbfgs and the number of samples over the batch size for the others.
+
+    References
+    ----------
+    .. [1] B. A. Pearlmutter, Fast Exact Multiplication by the Hessian, Neural
+       Computation 6, 1994.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from sklearn.preprocessing import scale
+    >>> from accsmbo.hypergradients import hypergradient
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MLPClassifier(5, activation="tanh", solver="lbfgs", random_state=0)
+    >>> _, gradient = hypergradient(
+    ...     model, {"alpha": 50.0}, scale(X), y, cv=3, scoring="neg_log_loss")
+    >>> bool(gradient["alpha"] < 0)  # far too much weight decay
+    True
     """
 
     approximate = True

@@ -26,12 +26,43 @@ Formula = Callable[[Array, Array, Array], tuple[float, Array]]
 class OuterLoss:
     """A validation loss that is differentiable by the raw outputs.
 
+    Scikit-learn's metrics are found by their scorers (:func:`outer_loss`). For one that
+    is not among them, write the loss and its slope and pass this as ``scoring``. A link
+    says what the raw outputs of a model are: predictions ("identity"), their logarithms
+    ("exp"), log odds ("logit"), logarithms of unnormalised probabilities ("softmax") or
+    decision values ("margin"). Models whose link is not among the formulas are refused.
+
     Parameters
     ----------
     name : str
         Name of the metric, for messages.
     formulas : dict
-        For each link it accepts, the function ``(f, y, s) -> (loss, dloss / df)``.
+        For each link it accepts, the function ``(f, y, s) -> (loss, dloss / df)``; the
+        weights s of the rows sum to one.
+
+    See Also
+    --------
+    outer_loss : That of a scikit-learn scorer.
+    hypergradient : Takes it as ``scoring``.
+
+    Examples
+    --------
+    A smooth form of the absolute error:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from accsmbo.hypergradients import OuterLoss, hypergradient
+    >>> def absolute(f, y, s):
+    ...     r = f - y
+    ...     size = np.sqrt(r**2 + 1)
+    ...     return float(s @ size), s * r / size
+    >>> loss = OuterLoss("smooth absolute error", {"identity": absolute})
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> score, gradient = hypergradient(
+    ...     Ridge(), {"alpha": 1.0}, X, y, cv=5, scoring=loss)
+    >>> bool(gradient["alpha"] < 0)  # less regularisation
+    True
     """
 
     name: str

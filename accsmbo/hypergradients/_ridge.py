@@ -28,7 +28,34 @@ __all__ = ["RidgeClassifierProblem", "RidgeProblem"]
 
 
 class RidgeProblem(LinearProblem):
-    """Inner problem of :class:`sklearn.linear_model.Ridge`."""
+    """Inner problem of :class:`sklearn.linear_model.Ridge`.
+
+    Quadratic, so that one linear solve is the fit and one more, with the same matrix,
+    the gradient. ``alpha`` may be an array with a strength for each target; its
+    derivative is then an array too.
+
+    See Also
+    --------
+    GroupRidgeProblem : A strength for each group of features.
+    ElasticNetProblem : With an l1 penalty.
+    accsmbo.linear_model.BilevelRidgeCV : Fitting and tuning in one.
+
+    Notes
+    -----
+    ``H = X^T diag(s) X + alpha I``, without ``alpha`` at the intercept, ``H q = dG/dw``
+    and ``df/dalpha = -q.w``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_linnerud
+    >>> from sklearn.linear_model import Ridge
+    >>> from accsmbo.hypergradients import hypergradient
+    >>> X, Y = load_linnerud(return_X_y=True)  # three targets
+    >>> score, gradient = hypergradient(Ridge(), {"alpha": np.ones(3)}, X, Y, cv=4)
+    >>> gradient["alpha"].shape
+    (3,)
+    """
 
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
@@ -58,7 +85,33 @@ class RidgeProblem(LinearProblem):
 
 
 class RidgeClassifierProblem(RidgeProblem):
-    """Inner problem of :class:`sklearn.linear_model.RidgeClassifier`."""
+    """Inner problem of :class:`sklearn.linear_model.RidgeClassifier`.
+
+    Ridge regression of targets -1 and +1, a column for each class where there are more
+    than two. Its outputs are decision values, so the metric is a hinge loss. Fit and
+    adjoint are one linear solve each. A further metric costs a fit: the estimator keeps
+    a label binarizer of its own, which only its ``fit`` can make.
+
+    See Also
+    --------
+    RidgeProblem : For regression.
+    LogisticRegressionProblem : With probabilities.
+    LinearSVCProblem : With a loss that leaves rows beyond the margin alone.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.metrics import make_scorer
+    >>> from accsmbo.hypergradients import hypergradient, squared_hinge_loss
+    >>> X, y = load_digits(return_X_y=True)
+    >>> metric = make_scorer(squared_hinge_loss, greater_is_better=False,
+    ...                      response_method="decision_function")
+    >>> _, gradient = hypergradient(
+    ...     RidgeClassifier(), {"alpha": 1e3}, X, y, cv=5, scoring=metric)
+    >>> bool(gradient["alpha"] > 0)  # more is better
+    True
+    """
 
     link = "margin"
 
