@@ -28,10 +28,36 @@ N_CANDIDATES = 2048
 class Density(BaseEstimator):
     """Base of the densities; a subclass implements `on`, `pdf`, `gradient`, `sample`.
 
+    What is believed of good hyperparameters before a search begins, learned or written
+    down. A density is taken with respect to the unit cube of a space, on the scales of
+    its parameters: 1 is no opinion, 5 makes a point five times as likely to be good.
+    The acquisition function is weighted by it and climbs along ``gradient``, its
+    ``mode`` may be the first point of a search, and ``on`` carries it over to another
+    space by the names of the parameters.
+
     Attributes
     ----------
     space_ : Space
         The space that it lives on.
+
+    See Also
+    --------
+    EmpiricalDensity : Learned from earlier searches.
+    PriorDensity : A belief, by hand.
+    MetaAcquisition : What it is for.
+
+    Examples
+    --------
+    >>> from scipy.stats import lognorm
+    >>> from accsmbo import Real
+    >>> from accsmbo.metalearning import Density, PriorDensity
+    >>> belief = PriorDensity({"C": lognorm(s=1.0, scale=10.0)})
+    >>> density = belief.on({"C": Real(1e-3, 1e3, log=True)})
+    >>> isinstance(density, Density), round(density.peak())
+    (True, 5)
+    >>> params = density.space_.subspaces[0].to_params(density.mode())
+    >>> round(params["C"])
+    10
     """
 
     def on(self, space: Any) -> Self:

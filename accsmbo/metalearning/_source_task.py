@@ -23,6 +23,13 @@ MANY_RUNS = 50
 class SourceTask:
     """Hyperparameters tried on one data set and what they scored.
 
+    Meta-data from anywhere become a density by way of such tasks: spreadsheets, other
+    tuners, competitions. Histories, OpenML and auto-sklearn's archives have readers
+    that make them. Scores are compared within a task only, so that each may have a
+    metric of its own. A task whose scores vary by less than 0.02, or are mostly ties,
+    is left out; one with fewer than 50 runs lends its best configuration alone; all
+    weigh the same unless ``weight`` says otherwise.
+
     Attributes
     ----------
     name : str
@@ -40,6 +47,26 @@ class SourceTask:
         Relative to other tasks.
     origin : dict
         Where it comes from: data set, metric, budget, versions.
+
+    See Also
+    --------
+    EmpiricalDensity : Learns from them, by ``fit_tasks``.
+    shipped_tasks : Those in the package.
+
+    Examples
+    --------
+    >>> from accsmbo import Real
+    >>> from accsmbo.metalearning import EmpiricalDensity, SourceTask
+    >>> tried = [{"C": 0.01}, {"C": 1.0}, {"C": 100.0}]
+    >>> accuracy = {"iris": [0.80, 0.97, 0.95], "wine": [0.61, 0.98, 0.96],
+    ...             "digits": [0.90, 0.96, 0.92], "constant": [0.5, 0.5, 0.5]}
+    >>> tasks = [SourceTask(name, tried, scores) for name, scores in accuracy.items()]
+    >>> [task.informative for task in tasks]
+    [True, True, True, False]
+    >>> density = EmpiricalDensity().fit_tasks(
+    ...     tasks, {"C": Real(1e-3, 1e3, log=True)}, exclude=["digits"])
+    >>> density.n_tasks_, density.dropped_
+    (2, ['constant'])
     """
 
     name: str

@@ -56,6 +56,28 @@ class Optimizer(BaseEstimator):
         Whether to ask no more trials at once than all workers can be busy with.
     n_extra : int
         Trials of an earlier run that may be needed beside the budget.
+
+    See Also
+    --------
+    SMBO : A model of the values.
+    RandomSearch : The simplest.
+    accsmbo.testing.check_optimizer : Check one of your own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accsmbo import Real, minimize
+    >>> from accsmbo.optimizers import Optimizer
+    >>> class NearTheBest(Optimizer):
+    ...     def _propose(self, observations, rng):
+    ...         step = 0.1 * rng.standard_normal(observations.subspace.n_dims)
+    ...         if not len(observations.y):
+    ...             return 0.5 + step
+    ...         return np.clip(observations.U[observations.y.argmin()] + step, 0, 1)
+    >>> history = minimize(lambda p: (p["x"] - 0.3) ** 2, {"x": Real(-1, 2)},
+    ...                    optimizer=NearTheBest(), n_trials=40, random_state=0)
+    >>> history.best_value < 0.01
+    True
     """
 
     adaptive: bool = True

@@ -35,6 +35,12 @@ class InitialDesign(BaseEstimator):
         Whether to begin with the centre: the middle of every ordered dimension and the
         first choice of every unordered one.
 
+    See Also
+    --------
+    SMBO : Takes it as ``initial_design``.
+    AccSMBO : The same; where the first point comes with a gradient, it is enough.
+    RandomSearch : Random points for the whole budget.
+
     Examples
     --------
     >>> import numpy as np

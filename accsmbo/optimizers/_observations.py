@@ -28,6 +28,11 @@ FloatArray = NDArray[np.float64]
 class Observations:
     """What is known of one subspace, as arrays.
 
+    What ``_propose`` of an optimizer is given: a model of the loss wants numbers in the
+    unit cube, not dicts of parameters. Gradients went through the chain rule, scales
+    of the parameters included, and failed trials have a loss, so that a model learns to
+    stay away from them. It is a copy, which a thread may use while trials go on.
+
     Attributes
     ----------
     subspace : Subspace
@@ -46,6 +51,26 @@ class Observations:
         Points asked and not told.
     n_started : int
         Number of points asked so far, those that were given up included.
+
+    See Also
+    --------
+    Optimizer : Its method ``observations`` returns them.
+    accsmbo.history.History : The trials themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accsmbo import Real
+    >>> from accsmbo.optimizers import RandomSearch
+    >>> optimizer = RandomSearch({"x": Real(1e-3, 1e3, log=True)}, random_state=0)
+    >>> trial, pending = optimizer.ask(), optimizer.ask()
+    >>> x = trial.params["x"]
+    >>> optimizer.tell(trial, x**2, {"x": 2 * x})
+    >>> known = optimizer.observations()
+    >>> known.U.shape, known.pending.shape
+    ((1, 1), (1, 1))
+    >>> np.allclose(known.gradient, 2 * x * x * np.log(1e6))  # dx/du = x log(1e6)
+    True
     """
 
     subspace: Subspace

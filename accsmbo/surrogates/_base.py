@@ -25,7 +25,35 @@ __all__ = ["BoolArray", "FloatArray", "Surrogate", "check_observations"]
 
 @runtime_checkable
 class Surrogate(Protocol):
-    """The methods an optimizer needs of a surrogate."""
+    """The methods an optimizer needs of a surrogate.
+
+    A protocol: any class with these methods will do, and nothing is inherited. ``fit``
+    learns from points of the unit cube and their losses, ``predict`` gives mean and
+    standard deviation of the noise-free loss, ``predict_gradient`` also their slopes,
+    along which the acquisition function climbs, and ``condition`` adds points that are
+    still being evaluated. It must cope with a single observation, with equal losses and
+    with losses of any unit. Where ``fit`` has a keyword ``gradient``,
+    :class:`~accsmbo.optimizers.AccSMBO` tells it the derivatives.
+
+    See Also
+    --------
+    GaussianProcess : The default for values.
+    DerivativeGaussianProcess : The default for values and gradients.
+    RandomForestSurrogate : The default for many unordered choices.
+    accsmbo.testing.check_surrogate : Check one of your own.
+
+    Examples
+    --------
+    >>> from accsmbo import SMBO, Real, minimize
+    >>> from accsmbo.surrogates import GaussianProcess, Matern32, Surrogate
+    >>> surrogate = GaussianProcess(Matern32())
+    >>> isinstance(surrogate, Surrogate)
+    True
+    >>> history = minimize(lambda p: (p["x"] - 0.3) ** 2, {"x": Real(-1, 2)},
+    ...                    optimizer=SMBO(surrogate=surrogate), n_trials=12)
+    >>> history.best_value < 0.01
+    True
+    """
 
     def fit(
         self,

@@ -41,6 +41,12 @@ GRADIENT_NOISE = NormalPrior(float(np.log(3e-2)), 1.5, 1e-3, 3.0)
 class DerivativePriors:
     """Priors of the hyperparameters; the constants were measured.
 
+    A search with gradients models its loss from the second or third point on, where the
+    data determine little. The constants are what is usual of a log loss by the
+    strengths of penalties, one to eight of them. Where gradients are known to be poor
+    (stochastic training, early stopping), raise ``gradient_noise``, so that the values
+    have the say from the start.
+
     Attributes
     ----------
     length_scale : NormalPrior
@@ -53,6 +59,24 @@ class DerivativePriors:
         Noise of the values, a standard deviation in the same units.
     gradient_noise : NormalPrior
         Noise of the derivatives as a share of their root mean square.
+
+    See Also
+    --------
+    DerivativeGaussianProcess : Takes it as ``priors``.
+    NormalPrior : One of its entries.
+    Priors : Of a Gaussian process of values alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accsmbo.surrogates import (
+    ...     DerivativeGaussianProcess, DerivativePriors, NormalPrior)
+    >>> U = np.array([[0.1], [0.5], [0.9]])
+    >>> poor = DerivativePriors(gradient_noise=NormalPrior(np.log(0.5), 0.3, 0.1, 3.0))
+    >>> gp = DerivativeGaussianProcess(priors=poor).fit(
+    ...     U, (U[:, 0] - 0.5) ** 2, gradient=3 * (U - 0.5))  # too steep
+    >>> bool(gp.hyperparameters_.gradient_noise > 0.2)
+    True
     """
 
     length_scale: NormalPrior = LENGTH_SCALE
@@ -71,6 +95,11 @@ class DerivativePriors:
 class DerivativeHyperparameters:
     """Hyperparameters of a Gaussian process on values and derivatives.
 
+    Read them after ``fit`` to see which parameters the loss depends on, and whether its
+    gradients are to be trusted: values and derivatives have noise levels of their own,
+    so that wrong gradients raise ``gradient_noise`` in place of bending the mean. Given
+    to the constructor they are used as they are, without learning.
+
     Attributes
     ----------
     length_scales : ndarray of shape (d,)
@@ -81,6 +110,22 @@ class DerivativeHyperparameters:
         Standard deviation of the noise of the standardised values.
     gradient_noise : float
         That of the derivatives, as a share of their root mean square.
+
+    See Also
+    --------
+    DerivativeGaussianProcess : Has them as ``hyperparameters_``.
+    Hyperparameters : Of a Gaussian process of values alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accsmbo.surrogates import DerivativeGaussianProcess
+    >>> U = np.linspace(0, 1, 9)[:, None]
+    >>> y, gradient = np.sin(6 * U[:, 0]), 6 * np.cos(6 * U)
+    >>> good = DerivativeGaussianProcess().fit(U, y, gradient=gradient)
+    >>> bad = DerivativeGaussianProcess().fit(U, y, gradient=-gradient)
+    >>> [bool(gp.hyperparameters_.gradient_noise > 0.1) for gp in (good, bad)]
+    [False, True]
     """
 
     length_scales: FloatArray

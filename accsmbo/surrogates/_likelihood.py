@@ -48,12 +48,32 @@ __all__ = [
 class NormalPrior:
     """Normal prior on the logarithm of a hyperparameter, with hard bounds.
 
+    Length scales, noise and exponents are positive and known up to a factor, if at all,
+    so that a normal distribution of the logarithm is the natural belief: the median is
+    ``exp(mean)``, and ``sd = 0.7`` says within a factor of 2, two times of three. The
+    optimiser works on the logarithm as well and never leaves the bounds.
+
     Attributes
     ----------
     mean, sd : float
         Of the logarithm.
     low, high : float
         Bounds of the hyperparameter itself.
+
+    See Also
+    --------
+    Priors : Those of :class:`GaussianProcess`.
+    DerivativePriors : Those of :class:`DerivativeGaussianProcess`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accsmbo.surrogates import GaussianProcess, NormalPrior, Priors
+    >>> short = NormalPrior(mean=np.log(0.2), sd=0.3, low=0.1, high=0.4)
+    >>> U = np.linspace(0, 1, 8)[:, None]
+    >>> gp = GaussianProcess(priors=Priors(length_scale=short)).fit(U, U[:, 0] ** 2)
+    >>> bool(0.1 <= gp.hyperparameters_.length_scales[0] <= 0.4)
+    True
     """
 
     mean: float
@@ -66,6 +86,11 @@ class NormalPrior:
 class Priors:
     """Priors of the hyperparameters; the constants were measured on tuning tasks.
 
+    Ten losses do not determine the length scales of five parameters, so that for the
+    first dozens of trials the priors decide how far a search looks. The tasks had
+    losses without noise of their own; where evaluating the same point twice gives two
+    values, raise the prior of ``noise``, or tell the standard errors to ``fit``.
+
     Attributes
     ----------
     length_scale : NormalPrior
@@ -76,6 +101,26 @@ class Priors:
         Exponents of the input warping, centred on the identity.
     noise_factor : NormalPrior
         By how much known noise variances are to be multiplied.
+
+    See Also
+    --------
+    GaussianProcess : Takes it as ``priors``.
+    NormalPrior : One of its entries.
+    DerivativePriors : Of a Gaussian process that also sees derivatives.
+
+    Examples
+    --------
+    A dozen values with a noise of 0.3, which the defaults take for real:
+
+    >>> import numpy as np
+    >>> from accsmbo.surrogates import GaussianProcess, NormalPrior, Priors
+    >>> rng = np.random.default_rng(0)
+    >>> U = rng.random((12, 2))
+    >>> y = U[:, 0] + 0.3 * rng.standard_normal(12)
+    >>> noisy = Priors(noise=NormalPrior(np.log(0.1), 1.0, 1e-4, 10.0))
+    >>> models = [GaussianProcess(priors=p).fit(U, y) for p in (None, noisy)]
+    >>> [bool(gp.noise_ > 0.1) for gp in models]
+    [False, True]
     """
 
     length_scale: NormalPrior = NormalPrior(0.0, 1.5, 0.02, 30.0)
@@ -87,6 +132,11 @@ class Priors:
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
     """Hyperparameters of a Gaussian process.
+
+    ``fit`` learns them, at the maximum of likelihood times prior, and keeps them in
+    ``hyperparameters_``: short length scales mark the parameters that matter. Given to
+    the constructor they are used as they are, for comparisons and tests, or where a
+    similar search has learned them.
 
     Attributes
     ----------
@@ -100,6 +150,21 @@ class Hyperparameters:
         Exponents of the input warping; None: no warping.
     noise_factor : float, default=1.0
         Multiplies the known noise variances.
+
+    See Also
+    --------
+    GaussianProcess : Takes and learns them.
+    Priors : What is believed of them before.
+    sobol_indices : Importance in shares of the variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accsmbo.surrogates import GaussianProcess
+    >>> U = np.random.default_rng(0).random((20, 2))
+    >>> learned = GaussianProcess().fit(U, np.sin(6 * U[:, 0])).hyperparameters_
+    >>> bool(learned.length_scales[1] > 10 * learned.length_scales[0])
+    True
     """
 
     length_scales: FloatArray

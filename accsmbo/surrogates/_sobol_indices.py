@@ -30,6 +30,12 @@ FIRST_SIZE = 128
 class SobolIndices:
     """Variance of a function on the unit cube, and its shares.
 
+    The importance of hyperparameters, if the function is the mean of a surrogate: where
+    ``first_order`` is large, the parameter can be tuned by itself; where ``total`` is
+    large and ``first_order`` small, only together with others; where ``total`` is near
+    zero, it does not matter in this range. First-order shares add up to at most one,
+    total ones to at least one. Estimates near zero may be slightly negative.
+
     Attributes
     ----------
     mean, variance : float
@@ -43,6 +49,30 @@ class SobolIndices:
         Standard errors of the estimates.
     n_evaluations : int
         How often the function was evaluated.
+
+    See Also
+    --------
+    sobol_indices : Computes them.
+    accsmbo.plotting.ParameterImportanceDisplay : Shows them for a search.
+
+    Notes
+    -----
+    With V the variance of f at a uniform point u, the shares of coordinate j are
+    ``Var(E[f | u_j]) / V`` and ``E[Var(f | u_i, i != j)] / V`` [1]_.
+
+    References
+    ----------
+    .. [1] A. Saltelli et al., Variance Based Sensitivity Analysis of Model Output:
+       Design and Estimator for the Total Sensitivity Index, 2010.
+
+    Examples
+    --------
+    Neither coordinate explains anything alone, and together they explain all:
+
+    >>> from accsmbo.surrogates import sobol_indices
+    >>> indices = sobol_indices(lambda U: (U[:, 0] - 0.5) * (U[:, 1] - 0.5), 2)
+    >>> (indices.first_order < 0.05).tolist(), (indices.total > 0.95).tolist()
+    ([True, True], [True, True])
     """
 
     mean: float
