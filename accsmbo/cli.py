@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import accsmbo
+from accsmbo.plotting._labels import shorten
 from accsmbo.report import describe, watch_report, write_report
+from accsmbo.report._summary import say_status
+from accsmbo.storage import JournalStorage
 
 __all__ = ["main"]
 
@@ -72,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument(
         "--watch",
         action="store_true",
-        help="write it anew as the journal grows, until Ctrl-C",
+        help="write it anew as the journal grows, until the search has ended",
     )
     report.add_argument(
         "--interval",
@@ -104,13 +107,20 @@ def _report(options: argparse.Namespace) -> int:
     if not options.watch:
         print(write_report(options.journal, out, title=options.title))
         return 0
-    print(f"writing {out} as {options.journal} grows; Ctrl-C ends it", flush=True)
+    print(
+        f"writing {out} as {options.journal} grows, until the search has ended or "
+        "Ctrl-C",
+        flush=True,
+    )
     try:
         watch_report(
             options.journal, out, interval=options.interval, title=options.title
         )
+        status = JournalStorage(options.journal).status()
+        print(shorten(say_status(status), 500))
     except KeyboardInterrupt:
-        print(f"{out} is complete")
+        pass
+    print(f"{out} is complete")
     return 0
 
 

@@ -24,7 +24,9 @@ from accsmbo.storage import (
     JournalStorage,
     Opaque,
     _journal,
+    _reading,
     _records,
+    _status,
     _values,
 )
 from accsmbo.storage._values import NotData, decode, encode
@@ -164,7 +166,7 @@ def test_a_distribution_known_by_text_leaves_no_space(path):
 
 def test_loading_runs_no_code(path):
     minimize(loss, SPACE, n_trials=2, random_state=0, storage=path)
-    for module in (_journal, _records, _values):
+    for module in (_journal, _reading, _records, _status, _values):
         source = inspect.getsource(module)
         for word in ("pickle", "joblib", "eval(", "exec(", "__import__", "importlib"):
             assert word not in source

@@ -12,6 +12,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from accsmbo.exceptions import (
+    Converged,
     NothingReady,
     SearchInterruptedWarning,
     SpaceExhausted,
@@ -75,7 +76,8 @@ class Loop:
         self.callback = callback
         self.fold_callback = fold_callback
         self.stop: StopReason | None = None
-        self.exhausted = False
+        self.exhausted: StopReason | None = None
+        self.noted_start = False
         self.running: dict[int, tuple[OpenTrial, int]] = {}
         self.todo: deque[tuple[OpenTrial, int]] = deque()
         self.open: dict[int, OpenTrial] = {}
@@ -110,8 +112,14 @@ class Loop:
             self.scheduler.rest()
         if self.stop is None and (self.open or self._may_start):
             self.stop = StopReason.TIMEOUT
-        by_itself = StopReason.EXHAUSTED if self.exhausted else StopReason.BUDGET
-        return self.stop or by_itself
+        return self.stop or self.exhausted or self._by_budget()
+
+    def _by_budget(self) -> StopReason:
+        """Tell a budget that is used up from one that was as large as the space."""
+        history = self.optimizer.history
+        points = {(t.subspace, t.unit.tobytes()) for t in history.trials}
+        whole = len(points) >= history.space.size
+        return StopReason.EXHAUSTED if whole else StopReason.BUDGET
 
     # Handing out work
 
@@ -177,11 +185,19 @@ class Loop:
         trial = self._next_trial(slot) if may else None
         if trial is None:
             return False
+        self._note_start()
         self.n_started += 1
         open_trial = OpenTrial(trial, self.objective.n_folds)
         self.open[trial.number] = open_trial
         self._queue(open_trial, self.race.open(trial))
         return True
+
+    def _note_start(self) -> None:
+        """Record once that this run evaluates something; a resumed one may not."""
+        if self.journal is not None and not self.noted_start:
+            journal = self.journal
+            self._write(lambda: journal.started(self.n_trials))
+        self.noted_start = True
 
     def _queue(self, open_trial: OpenTrial, folds: Sequence[int]) -> None:
         self.todo.extend((open_trial, index) for index in folds)
@@ -193,8 +209,9 @@ class Loop:
             trial = self.scheduler.next(slot)
         except NothingReady:
             return None
-        except SpaceExhausted:
-            self.exhausted = True
+        except SpaceExhausted as error:
+            converged = isinstance(error, Converged)
+            self.exhausted = StopReason.CONVERGED if converged else StopReason.EXHAUSTED
             return None
         if self.journal is not None:
             journal = self.journal

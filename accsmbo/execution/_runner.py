@@ -14,6 +14,7 @@ from accsmbo.execution._objective import Objective
 from accsmbo.execution._race import Race, WholeTrials
 from accsmbo.execution._resume import resume
 from accsmbo.execution._scheduler import OneStack, Scheduler
+from accsmbo.execution._signals import undisturbed
 from accsmbo.execution._stop_reason import StopReason, as_conditions
 from accsmbo.history import History
 from accsmbo.optimizers import Optimizer
@@ -79,7 +80,8 @@ def run(
     race : Race or None, default=None
         Which folds of a trial run, and when. None: all of them at once.
     journal : Journal or None, default=None
-        Its events are taken over first; then each trial is written to it.
+        Its events are taken over first; then each trial is written to it, and at the
+        end why it ended.
     stop_when : object with ``should_stop``, list of them or None, default=None
         Each is asked with the optimizer before the first trial of a resumed run and
         after each trial; the first true answer ends the run.
@@ -135,7 +137,11 @@ def run(
             callback=callback,
             fold_callback=fold_callback,
         )
-        return loop.run()
+        reason = loop.run()
+        if journal is not None:
+            with undisturbed():
+                journal.ended(reason.name.lower())
+        return reason
     finally:
         workers.close()
         for trial in optimizer.pending:

@@ -11,9 +11,10 @@ __all__ = ["StopReason", "as_conditions"]
 class StopReason(Enum):
     """Why a run ended.
 
-    BUDGET and EXHAUSTED are the planned ends; TIMEOUT, CALLBACK and CONDITION are what
-    the user asked for; INTERRUPTED, STORAGE and EXECUTOR are trouble. In all cases what
-    was told before stays in the history. A member's value completes "because ...".
+    BUDGET, EXHAUSTED and CONVERGED are the planned ends; TIMEOUT, CALLBACK and
+    CONDITION are what the user asked for; INTERRUPTED, STORAGE and EXECUTOR are
+    trouble. In all cases what was told before stays in the history. A member's value
+    completes "because ...".
 
     See Also
     --------
@@ -28,9 +29,10 @@ class StopReason(Enum):
     """
 
     BUDGET = "all trials of the budget were evaluated"
-    EXHAUSTED = "every point of the finite space was evaluated"
+    EXHAUSTED = "every candidate of the space was evaluated"
+    CONVERGED = "the optimizer has converged"
     TIMEOUT = "the time limit was reached"
-    CALLBACK = "a callback asked to stop"
+    CALLBACK = "a callback ended it"
     CONDITION = "a condition of stop_when was met"
     INTERRUPTED = "it was interrupted"
     STORAGE = "the journal could not be written"

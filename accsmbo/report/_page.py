@@ -18,7 +18,7 @@ from accsmbo.report._figures import (
 )
 from accsmbo.report._html import Markup, element
 from accsmbo.report._style import STYLE
-from accsmbo.report._summary import N_NUMBERS, Failures, Summary
+from accsmbo.report._summary import N_NUMBERS, Failures, Summary, say_status
 
 __all__ = ["duration", "numbers_of", "page"]
 
@@ -55,9 +55,10 @@ def page(summary: Summary, title: str, *, refresh: float | None = None) -> str:
     if refresh is not None:
         head.append(element("meta", http_equiv="refresh", content=f"{refresh:g}"))
     links = [element("a", name, href=f"#{key}") for key, name, _ in sections]
+    heading = [element("h1", title), *_status(summary)]
     body = element(
         "body",
-        element("header", element("h1", title), _facts(summary), _nav(links)),
+        element("header", *heading, _facts(summary), _nav(links)),
         element("main", *(_section(*section) for section in sections)),
         _footer(refresh),
     )
@@ -122,10 +123,17 @@ def _footer(refresh: float | None) -> Markup:
     return element("footer", element("p", text))
 
 
+def _status(summary: Summary) -> list[Markup]:
+    if summary.status is None:
+        return []
+    kind = f"status {summary.status.state}"
+    text = shorten(say_status(summary.status), 500)
+    return [element("p", text, class_=kind)]
+
+
 def _facts(summary: Summary) -> Markup:
-    study, n = summary.study, len(summary.study.history)
-    what = study.value_name.replace("_", " ")
-    facts = [("Trials", str(n)), ("Failed", str(summary.n_failed))]
+    what = summary.study.value_name.replace("_", " ")
+    facts = [("Trials", summary.n_of), ("Failed", str(summary.n_failed))]
     if summary.n_partial:
         facts.append(("Partly evaluated", str(summary.n_partial)))
     if summary.best:

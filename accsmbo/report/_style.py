@@ -18,6 +18,8 @@ body { margin: 0; background: var(--page); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 main, header, footer { max-width: 72rem; margin: 0 auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin: 1.5rem 0 0; overflow-wrap: anywhere; }
+.status { margin: .25rem 0 0; overflow-wrap: anywhere; }
+.status.running { color: var(--accent); font-weight: 600; }
 h2 { font-size: 1.15rem; margin: 0 0 .5rem; }
 p { margin: .25rem 0 .75rem; } .quiet { color: var(--quiet); }
 a { color: var(--accent); }

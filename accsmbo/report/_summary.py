@@ -2,6 +2,7 @@
 """Summary: what a report says of a search, as numbers and text."""
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from accsmbo.execution import StopReason
 from accsmbo.history import Evaluation, Trial
 from accsmbo.plotting._importances import Importances, importances
 from accsmbo.plotting._study import Study, as_study, is_complete
 from accsmbo.plotting._surface import Surface, fit_surfaces, means_of_points
-from accsmbo.storage import JournalStorage
+from accsmbo.storage import JournalStatus, JournalStorage
 
-__all__ = ["Candidate", "Failures", "Summary", "read_study", "summarize", "title_of"]
+__all__ = [
+    "Candidate",
+    "Failures",
+    "Summary",
+    "read_study",
+    "say_status",
+    "summarize",
+    "title_of",
+]
 
 N_BEST = 10
 N_NUMBERS = 8
+REASONS = {reason.name.lower(): reason.value for reason in StopReason} | {
+    "closed": "its journal was closed",
+    "error": "an error was raised",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +97,8 @@ class Summary:
         Shares of the parameters, where there is a surrogate.
     why_no_surrogate : str
         What stood in the way, "" otherwise.
+    status : JournalStatus or None
+        Whether it is running, where it was read from a journal.
     """
 
     study: Study
@@ -95,6 +111,13 @@ class Summary:
     surfaces: list[Surface]
     importances: Importances | None
     why_no_surrogate: str
+    status: JournalStatus | None
+
+    @property
+    def n_of(self) -> str:
+        """Number of trials, and of how many, where there are fewer than planned."""
+        n, planned = len(self.study.history), self.status and self.status.n_trials
+        return f"{n} of {planned}" if planned and n < planned else str(n)
 
 
 def title_of(source: Any) -> str:
@@ -106,7 +129,7 @@ def title_of(source: Any) -> str:
     return type(source).__name__
 
 
-def read_study(source: Any) -> Study:
+def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
     """Return the study of a source; a damaged file is a ValueError like others.
 
     Parameters
@@ -116,8 +139,10 @@ def read_study(source: Any) -> Study:
 
     Returns
     -------
-    Study
+    study : Study
         Its history and what the values mean.
+    status : JournalStatus or None
+        Whether it is running; None where ``source`` is not a journal.
 
     Raises
     ------
@@ -128,10 +153,14 @@ def read_study(source: Any) -> Study:
     ValueError
         If it is no journal, one of a newer format, or damaged.
     """
-    if not isinstance(source, (str, os.PathLike, JournalStorage)):
-        return as_study(source)
+    if isinstance(source, (str, os.PathLike)):
+        source = JournalStorage(source)
+    if not isinstance(source, JournalStorage):
+        return as_study(source), None
     try:
-        return as_study(source)
+        # Before the trials: all of a study that has ended are then shown.
+        status = source.status()
+        return as_study(source), status
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise ValueError(
             f"the journal {title_of(source)!r} must hold whole records, got one that "
@@ -139,13 +168,40 @@ def read_study(source: Any) -> Study:
         ) from error
 
 
-def summarize(study: Study) -> Summary:
+def say_status(status: JournalStatus) -> str:
+    """Return whether a study is running, and why it ended, as a sentence.
+
+    Parameters
+    ----------
+    status : JournalStatus
+        What its journal says.
+
+    Returns
+    -------
+    str
+        Text of the journal may be in it.
+    """
+    if status.state == "running":
+        return "Running."
+    if status.state == "ended":
+        why = REASONS.get(str(status.reason), str(status.reason))
+        return f"Ended: {why}" + (f" ({status.error})." if status.error else ".")
+    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(status.modified))
+    return (
+        "Unknown whether it is running: no process of this machine has the journal "
+        f"open, and it does not say that the search has ended. Last written {when}."
+    )
+
+
+def summarize(study: Study, status: JournalStatus | None = None) -> Summary:
     """Return what a report says of a study.
 
     Parameters
     ----------
     study : Study
         Any study, also an empty one or one in which all trials failed.
+    status : JournalStatus or None, default=None
+        That of its journal.
 
     Returns
     -------
@@ -168,6 +224,7 @@ def summarize(study: Study) -> Summary:
         surfaces=surfaces,
         importances=found,
         why_no_surrogate=why,
+        status=status,
     )
 
 

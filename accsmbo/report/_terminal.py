@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from accsmbo.plotting._labels import format_number, format_value, shorten
 from accsmbo.plotting._study import is_complete
 from accsmbo.report._page import duration, numbers_of
-from accsmbo.report._summary import Summary, read_study, summarize, title_of
+from accsmbo.report._summary import (
+    Summary,
+    read_study,
+    say_status,
+    summarize,
+    title_of,
+)
 
 __all__ = ["describe"]
 
@@ -33,9 +39,10 @@ def describe(
 ) -> str:
     """Return a report of a search as text.
 
-    It has the best candidates, the convergence, the importance of the parameters and
-    the failures. What cannot be printed is written as an escape, so that nothing in a
-    journal reaches a terminal as a command.
+    It has the best candidates, the convergence, the importance of the parameters, the
+    failures, and for a journal whether the search is running or why it ended. What
+    cannot be printed is written as an escape, so that nothing in a journal reaches a
+    terminal as a command.
 
     Parameters
     ----------
@@ -73,7 +80,7 @@ def describe(
     True
     """
     width = max(40, width)
-    summary = summarize(read_study(history))
+    summary = summarize(*read_study(history))
     name = title_of(history) if title is None else title
     lines: list[str] = []
     for heading, content in _sections(summary, name, width):
@@ -93,7 +100,7 @@ def _sections(
     summary: Summary, name: str, width: int
 ) -> Iterator[tuple[str, list[str]]]:
     n = len(summary.study.history)
-    facts = [f"{n} trial{'s' if n != 1 else ''}"]
+    facts = [f"{summary.n_of} trial{'s' if summary.n_of != '1' else ''}"]
     if summary.n_failed:
         facts.append(f"{summary.n_failed} failed")
     if summary.n_partial:
@@ -103,6 +110,9 @@ def _sections(
     if summary.n_workers > 1:
         facts.append(f"{summary.n_workers} workers")
     heading, *more = _wrap(f"{shorten(name, 200)}: {', '.join(facts)}", width)
+    if summary.status is not None:
+        status = shorten(say_status(summary.status), 500)
+        more += _wrap(status, width, "  ", "  ")
     yield heading, more
     if not n:
         return

@@ -9,6 +9,8 @@ from typing import Any
 
 from accsmbo.report._page import page
 from accsmbo.report._summary import read_study, summarize, title_of
+from accsmbo.storage import JournalStorage
+from accsmbo.storage._lock import is_locked
 
 __all__ = ["watch_report", "write_report"]
 
@@ -81,7 +83,7 @@ def write_report(
             f"{str(out.parent)!r}. Make it, or give another path."
         )
     text = page(
-        summarize(read_study(history)),
+        summarize(*read_study(history)),
         title_of(history) if title is None else title,
         refresh=refresh,
     )
@@ -102,10 +104,12 @@ def watch_report(
     title: str | None = None,
     written: Callable[[Path], bool | None] | None = None,
 ) -> None:
-    """Write a report whenever a journal has changed, until interrupted.
+    """Write a report whenever a journal has changed, until the search has ended.
 
     Browsers that show the page load it anew every ``interval`` seconds. When this ends,
-    by Ctrl-C or by ``written``, a last page is written that does not reload.
+    also by Ctrl-C or by ``written``, a last page is written that does not reload. A
+    journal that does not say how its search ended, since the search was killed, is
+    watched on: it may be resumed.
 
     Parameters
     ----------
@@ -135,9 +139,13 @@ def watch_report(
     try:
         seen = None
         while True:
-            state = path.stat()
-            if (state.st_size, state.st_mtime_ns) != seen:
-                seen = state.st_size, state.st_mtime_ns
+            # An end that is written after this look is seen at the next.
+            file, locked = path.stat(), is_locked(path)
+            look = file.st_size, file.st_mtime_ns, locked
+            if look != seen:
+                seen = look
+                if not locked and JournalStorage(path).status().state == "ended":
+                    return
                 write_report(path, out, title=title, refresh=interval)
                 if written is not None and written(out):
                     return

@@ -3,11 +3,14 @@
 
 The first line is the header: format version, fingerprint, space, seed. Then come
 ``asked`` records (a trial that was handed out) and ``told`` records (its evaluation),
-in the order in which the optimizer saw them.
+in the order in which the optimizer saw them. ``started`` and ``ended`` records say of
+each run how far it may go and why it ended; what is of no other kind is skipped.
 """
 
+import contextlib
 import json
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +18,13 @@ from typing import IO, Any
 
 from accsmbo.history import Evaluation, History, Trial
 from accsmbo.space import Space
-from accsmbo.storage._lock import lock
+from accsmbo.storage._lock import lock, unlock
+from accsmbo.storage._reading import (
+    FORMAT_VERSION,
+    MAGIC,
+    checked_header,
+    read_records,
+)
 from accsmbo.storage._records import (
     decode_evaluation,
     decode_space,
@@ -24,12 +33,14 @@ from accsmbo.storage._records import (
     encode_space,
     encode_trial,
 )
+from accsmbo.storage._status import (
+    JournalStatus,
+    ending_of,
+    reason_of,
+    status_of,
+)
 
 __all__ = ["FORMAT_VERSION", "Journal", "JournalStorage"]
-
-# Raised whenever an older accsmbo could misread a new journal.
-FORMAT_VERSION = 1
-MAGIC = "accsmbo_journal"
 
 
 class JournalStorage:
@@ -95,14 +106,31 @@ class JournalStorage:
             If it is not a journal, is damaged before its last line, or was written by
             a newer format.
         """
-        records, _ = _read(Path(self.path))
-        header = _checked_header(records, Path(self.path))
+        records, _ = read_records(Path(self.path))
+        header = checked_header(records, Path(self.path))
         given = None if space is None else Space(space, allow_empty=True)
         history = History(decode_space(header["space"]) if given is None else given)
         for kind, trial, evaluation in _events(records[1:], given, header["space"]):
             if kind == "told" and evaluation is not None:
                 history.append(trial, evaluation)
         return history
+
+    def status(self) -> JournalStatus:
+        """Return whether the study is being searched, and why the last run ended.
+
+        Returns
+        -------
+        JournalStatus
+            As of now.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            As :meth:`load`.
+        """
+        return status_of(Path(self.path))
 
     def seed(self) -> int | None:
         """Return the seed of the study, or None where there is no journal yet.
@@ -115,8 +143,8 @@ class JournalStorage:
         path = Path(self.path)
         if not path.exists():
             return None
-        records, _ = _read(path)
-        return int(_checked_header(records, path)["seed"]) if records else None
+        records, _ = read_records(path)
+        return int(checked_header(records, path)["seed"]) if records else None
 
     def open(
         self, space: Space, fingerprint: Mapping[str, str], *, seed: int
@@ -155,6 +183,9 @@ class Journal:
     one themselves where they are given ``storage``; a loop of your own records each
     trial when it is asked, and again with its result, in the order in which the
     optimizer saw them: then :func:`~accsmbo.execution.run` can go on where it ended.
+
+    As a context manager it records that it was closed, or the exception that closed it,
+    where :meth:`ended` has not said why.
 
     Parameters
     ----------
@@ -199,7 +230,7 @@ class Journal:
         self._path = path
         self._file: IO[bytes] = _open_locked(path)
         try:
-            records, self._end = _read(path)
+            records, self._end = read_records(path)
             described = encode_space(space)
             header = {
                 MAGIC: FORMAT_VERSION,
@@ -208,13 +239,14 @@ class Journal:
                 "space": described,
             }
             if records:
-                _check_same_study(_checked_header(records, path), header, path)
+                _check_same_study(checked_header(records, path), header, path)
             self._file.truncate(self._end)
             if not records:
                 self._write(header)
             elif not self._ends_with_newline():
                 self._append(b"\n", sync=False)
             self.events = list(_events(records[1:], space, described))
+            self._ending = ending_of(records)
         except BaseException:
             self.close()
             raise
@@ -248,8 +280,50 @@ class Journal:
         record = {"told": trial.number, "evaluation": encode_evaluation(evaluation)}
         self._write(record)
 
+    def started(self, n_trials: int) -> None:
+        """Record that a run evaluates trials.
+
+        Parameters
+        ----------
+        n_trials : int
+            How many there may be, those of earlier runs included.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        record = {"n_trials": n_trials, "time": time.time()}
+        self._write({"started": record}, sync=False)
+
+    def ended(self, reason: str, error: str | None = None) -> None:
+        """Record why a run ended, unless the journal says the same already.
+
+        Where it cannot be written, the journal says nothing of the end.
+
+        Parameters
+        ----------
+        reason : str
+            As in :class:`JournalStatus`.
+        error : str or None, default=None
+            The exception that ended it.
+        """
+        ending: dict[str, Any] = {"reason": reason}
+        if error is not None:
+            ending["error"] = error
+        before = self._ending or {}
+        if ending == {key: before.get(key) for key in ending}:
+            return
+        ending["time"] = time.time()
+        with contextlib.suppress(OSError):
+            self._write({"ended": ending})
+        self._ending = ending
+
     def close(self) -> None:
         """Close the file and give up the lock."""
+        if not self._file.closed:
+            # Processes that were forked meanwhile have the file open too.
+            unlock(self._file)
         self._file.close()
 
     def __enter__(self) -> "Journal":
@@ -261,9 +335,14 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            if self._ending is None:
+                self.ended(*reason_of(error))
+        finally:
+            self.close()
 
     def _write(self, record: dict[str, Any], *, sync: bool = True) -> None:
+        self._ending = None
         line = json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n"
         self._append(line.encode(), sync=sync)
 
@@ -298,59 +377,6 @@ def _open_locked(path: Path) -> IO[bytes]:
             "which is locked. Wait for the other run, or give another path."
         )
     return file
-
-
-def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the records and the length in bytes of the part that holds them."""
-    records: list[dict[str, Any]] = []
-    end, bad = 0, 0
-    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
-        record = _parse(line)
-        if record is None:
-            if number == 1 and not _is_torn_header(line):
-                _raise_no_journal(path)
-            bad = bad or number
-        elif bad:
-            raise ValueError(
-                f"storage must be a whole journal, got {str(path)!r}, whose line {bad} "
-                "cannot be read though whole lines follow. Restore the file, or delete "
-                "that line."
-            )
-        else:
-            records.append(record)
-            end += len(line)
-    return records, end
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _is_torn_header(line: bytes) -> bool:
-    start = b'{"' + MAGIC.encode() + b'":'
-    return line.startswith(start) or start.startswith(line.rstrip(b"\0"))
-
-
-def _raise_no_journal(path: Path) -> None:
-    raise ValueError(
-        f"storage must be the path of a journal or of no file yet, got {str(path)!r}, "
-        "whose first line is not the header of an accsmbo journal. Give another path."
-    )
-
-
-def _checked_header(records: list[dict[str, Any]], path: Path) -> dict[str, Any]:
-    if not records or MAGIC not in records[0]:
-        _raise_no_journal(path)
-    if records[0][MAGIC] > FORMAT_VERSION:
-        raise ValueError(
-            f"storage must be a journal of format {FORMAT_VERSION} or older, got "
-            f"{str(path)!r} of format {records[0][MAGIC]}. Update accsmbo."
-        )
-    return records[0]
 
 
 def _check_same_study(stored: dict[str, Any], ours: dict[str, Any], path: Path) -> None:

@@ -2,12 +2,16 @@
 """An advisory lock on an open file; the system drops it when the process ends."""
 
 import os
+import time
+from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["lock"]
+__all__ = ["is_locked", "lock", "unlock"]
 
 # Windows locks ranges of bytes: one far behind any content leaves reading free.
 FAR = 2**62
+# is_locked holds the lock for some microseconds, which is not another run.
+TRIES, PAUSE = 10, 0.01
 
 
 def lock(file: IO[Any]) -> bool:
@@ -16,23 +20,77 @@ def lock(file: IO[Any]) -> bool:
     Parameters
     ----------
     file : file object
-        Open for writing; the lock ends when it is closed.
+        Open for writing; the lock ends with :func:`unlock` or the process.
 
     Returns
     -------
     bool
         Whether the lock is ours now; another open file holds it if not.
     """
-    try:
-        if os.name == "nt":
-            import msvcrt
+    for attempt in range(TRIES):
+        if attempt:
+            time.sleep(PAUSE)
+        try:
+            _take(file)
+        except OSError:
+            continue
+        return True
+    return False
 
-            file.seek(FAR)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
 
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+def unlock(file: IO[Any]) -> None:
+    """Give the lock of an open file up, also for processes that inherited the file.
+
+    Parameters
+    ----------
+    file : file object
+        One whose lock is ours.
+    """
+    if os.name == "nt":
+        import msvcrt
+
+        file.seek(FAR)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    else:
+        import fcntl
+
+        fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether an open file, here or in another process, holds the lock of a file.
+
+    Parameters
+    ----------
+    path : Path
+        An existing file.
+
+    Returns
+    -------
+    bool
+        False also where the file system has no locks.
+    """
+    with open(path, "rb") as file:
+        try:
+            _take(file, shared=True)
+        except (BlockingIOError, PermissionError):
+            # The second is what Windows raises.
+            return True
+        except OSError:
+            return False
+        unlock(file)
         return False
-    return True
+
+
+def _take(file: IO[Any], *, shared: bool = False) -> None:
+    if os.name == "nt":
+        import msvcrt
+
+        file.seek(FAR)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    else:
+        import fcntl
+
+        # Two readers that look at the same time do not see each other.
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(file.fileno(), kind | fcntl.LOCK_NB)

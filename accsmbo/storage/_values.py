@@ -29,7 +29,7 @@ class Opaque:
     """Stands for an object of which a journal keeps only the text.
 
     Reading a journal runs no code, so that one from elsewhere can do no harm: functions
-    and estimators among the choices of a space are not pickled. They come back as this
+    and estimators among the choices of a space are kept as text. They come back as this
     where a journal is loaded on its own, and as themselves where the space is given.
 
     Attributes

@@ -271,7 +271,12 @@ def test_a_signal_loses_nothing_and_leaves_no_process(tmp_path, number):
     wait_for(lambda: all(ended(pid) for pid in pids), 10.0)
     history = JournalStorage(journal).load()
     assert len(history) >= 5
+    status = JournalStorage(journal).status()
+    assert status.n_trials == 500
+    if number == signal.SIGKILL:
+        assert status.state == "unknown"
     if number == signal.SIGINT:
+        assert (status.state, status.reason) == ("ended", "interrupted")
         assert process.returncode == 0
         n, best = output.split()
         assert int(n) == len(history)

@@ -35,6 +35,7 @@ def test_show_prints_plain_text_where_there_is_no_terminal(journal, capsys):
     assert main(["show", str(journal)]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("study.jsonl: 8 trials")
+    assert "\n  Ended: all trials of the budget were evaluated.\n" in out
     assert "Importance" in out
     assert "\x1b" not in out
     assert err == ""
@@ -124,26 +125,72 @@ def test_the_console_script_is_this_function():
     assert project["scripts"] == {"accsmbo": "accsmbo.cli:main"}
 
 
-def test_watch_as_a_process_ends_by_ctrl_c_with_a_last_page(journal, tmp_path):
-    out = tmp_path / "report.html"
-    words = ["report", str(journal), "-o", str(out), "--watch", "--interval", "0.1"]
-    root = str(Path(__file__).parents[2])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "accsmbo", *words],
+SEARCH = """
+import sys, time
+from accsmbo import Real, minimize
+from accsmbo.optimizers import RandomSearch
+
+def loss(params):
+    time.sleep(0.2)
+    return params["x"] ** 2
+
+if __name__ == "__main__":
+    minimize(loss, {"x": Real(-1, 2)}, optimizer=RandomSearch(), n_trials=5000,
+        timeout=float(sys.argv[1]), storage=sys.argv[2])
+"""
+
+
+def start(*words):
+    return subprocess.Popen(
+        [sys.executable, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": root},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
-    deadline = time.time() + 60
-    while not out.exists() and time.time() < deadline and process.poll() is None:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 0, stderr
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def watching(tmp_path, seconds):
+    """Start a search and a watcher; return both processes and the page."""
+    path, out = tmp_path / "study.jsonl", tmp_path / "report.html"
+    search = start("-c", SEARCH, str(seconds), str(path))
+    wait_for(lambda: path.exists() and b'"told"' in path.read_bytes())
+    words = ["report", str(path), "-o", str(out), "--watch", "--interval", "0.1"]
+    watch = start("-m", "accsmbo", *words)
+    return search, watch, out
+
+
+def test_watch_as_a_process_ends_with_the_search(tmp_path):
+    search, watch, out = watching(tmp_path, 3)
+    stdout, stderr = watch.communicate(timeout=60)
+    assert (watch.returncode, stderr) == (0, "")
+    assert "Ended: the time limit was reached." in stdout
     assert f"{out} is complete" in stdout
-    assert stderr == ""
-    assert "refresh" not in out.read_text(encoding="utf-8")
+    text = out.read_text(encoding="utf-8")
+    assert "Ended: the time limit was reached." in text
+    assert "refresh" not in text
+    search.communicate(timeout=60)
+
+
+def test_watch_as_a_process_ends_by_ctrl_c_with_a_last_page(tmp_path):
+    search, watch, out = watching(tmp_path, 60)
+    wait_for(out.exists)
+    watch.send_signal(signal.SIGINT)
+    stdout, stderr = watch.communicate(timeout=60)
+    search.kill()
+    search.communicate(timeout=60)
+    assert (watch.returncode, stderr) == (0, "")
+    assert f"{out} is complete" in stdout
+    text = out.read_text(encoding="utf-8")
+    assert "Running." in text
+    assert "refresh" not in text
 
 
 def test_a_reader_that_stops_early_is_no_error(journal):

@@ -10,9 +10,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from accsmbo import JournalStorage, Real, minimize
+from accsmbo import JournalStorage, Real, Space, minimize
 from accsmbo.history import Evaluation, History
-from accsmbo.report import watch_report, write_report
+from accsmbo.optimizers import RandomSearch
+from accsmbo.report import describe, watch_report, write_report
 from accsmbo.report._figures import N_DRAWN, drawn
 from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
@@ -167,53 +168,110 @@ def test_a_journal_that_is_being_written(tmp_path):
         random_state=0,
         storage=path,
     )
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-40])
+    # Without the end, and with a part of the last result.
+    part = path.read_bytes().rpartition(b'{"ended"')[0][:-40]
+    path.write_bytes(part)
     text, page = page_of(path, tmp_path)
     assert "<h1>study.jsonl</h1>" in text
-    assert re.search(r"Trials\s*5", page.text)
-    assert path.read_bytes() == whole[:-40]
+    assert re.search(r"Trials\s*5 of 6", page.text)
+    assert "Unknown whether it is running" in page.text
+    assert path.read_bytes() == part
     assert {p.name for p in tmp_path.iterdir()} == {"study.jsonl", "report.html"}
 
 
-def test_watching_follows_the_journal_and_ends_without_reload(tmp_path):
+def watched(tmp_path, n_trials, written, **kwargs):
+    """Watch a search from its own function, as a second process would between trials.
+
+    Returns the pages that ``written`` was called with, and the last one.
+    """
     path, out = tmp_path / "study.jsonl", tmp_path / "report.html"
+    pages = []
 
-    def run(n):
-        minimize(
-            lambda p: p["x"] ** 2,
-            {"x": Real(-1, 2)},
-            n_trials=n,
-            random_state=0,
-            storage=path,
-        )
+    def note(file):
+        pages.append(file.read_text(encoding="utf-8"))
+        return written(len(pages))
 
-    run(2)
-    counts = []
+    def loss(params):
+        if not pages or len(JournalStorage(path).load()) == n_trials - 1:
+            watch_report(path, out, interval=0.01, written=note)
+        return params["x"] ** 2
+
+    minimize(loss, {"x": Real(-1, 2)}, n_trials=n_trials, random_state=0, storage=path)
+    return pages, out.read_text(encoding="utf-8")
+
+
+def test_a_page_says_that_the_search_is_running(tmp_path):
+    pages, last = watched(tmp_path, 4, lambda n_pages: True)
+    assert [re.search(r"Trials</dt><dd>([\d a-z]+)", p).group(1) for p in pages] == [
+        "0 of 4",
+        "3 of 4",
+    ]
+    for page in pages:
+        assert 'http-equiv="refresh" content="0.01"' in page
+        assert '<p class="status running">Running.</p>' in page
+    assert "refresh" not in last
+
+
+def test_watching_ends_with_the_search_and_a_last_page(tmp_path):
+    path, out = tmp_path / "study.jsonl", tmp_path / "report.html"
+    journal = JournalStorage(path).open(Space({"x": Real(0, 1)}), {}, seed=0)
+    optimizer = RandomSearch({"x": Real(0, 1)}, random_state=0)
+    shown = []
 
     def written(file):
-        text = file.read_text(encoding="utf-8")
-        counts.append(int(re.search(r"Trials</dt><dd>(\d+)", text).group(1)))
-        assert 'http-equiv="refresh" content="0.01"' in text
-        if len(counts) == 1:
-            run(4)
-        return len(counts) == 2
+        shown.append(re.findall(r"Trials</dt><dd>(\d+)|(Running)", file.read_text()))
+        if len(shown) == 1:
+            trial = optimizer.ask()
+            journal.asked(trial)
+            journal.told(trial, Evaluation(value=1.0))
+        elif len(shown) == 2:
+            # The file grows before the lock is given up, and both have to be seen.
+            journal.ended("budget")
+        else:
+            journal.close()
+        assert len(shown) < 9
 
     watch_report(path, out, interval=0.01, written=written)
-    assert counts == [2, 4]
-    assert "refresh" not in out.read_text(encoding="utf-8")
+    assert shown == [[("", "Running"), (n, "")] for n in ("0", "1", "1")]
+    text = out.read_text(encoding="utf-8")
+    assert "Ended: all trials of the budget were evaluated." in text
+    assert "refresh" not in text
 
 
-def test_watching_is_ended_by_an_interrupt(tmp_path):
+def test_an_ended_search_is_written_once(tmp_path):
     path, out = tmp_path / "study.jsonl", tmp_path / "report.html"
     minimize(lambda p: 1.0, {"x": Real(0, 1)}, n_trials=1, storage=path)
+    called = []
+    watch_report(path, out, written=called.append)
+    assert called == []
+    assert "Ended: all trials" in out.read_text(encoding="utf-8")
+
+
+def test_watching_is_ended_by_an_interrupt_where_no_end_is_known(tmp_path):
+    path, out = tmp_path / "study.jsonl", tmp_path / "report.html"
+    minimize(lambda p: 1.0, {"x": Real(0, 1)}, n_trials=1, storage=path)
+    path.write_bytes(path.read_bytes().rpartition(b'{"ended"')[0])
 
     def interrupt(file):
+        assert "Unknown whether it is running" in file.read_text(encoding="utf-8")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         watch_report(path, out, written=interrupt)
     assert "refresh" not in out.read_text(encoding="utf-8")
+
+
+def test_what_ended_a_search_is_escaped(tmp_path):
+    path = tmp_path / "study.jsonl"
+    with JournalStorage(path).open(Space({"x": Real(0, 1)}), {}, seed=0) as journal:
+        journal.ended(EVIL, f"Boom: \x1b[2J{EVIL}" + "x" * 1000)
+    text, page = page_of(path, tmp_path)
+    assert "script" not in page.tags
+    assert f"Ended: {EVIL} (Boom: " in page.text
+    assert "\x1b" not in text
+    shown = describe(path)
+    assert shown.replace("\n", "").isprintable()
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_the_journal_is_not_overwritten(tmp_path):
@@ -244,7 +302,7 @@ def test_failures_are_grouped_by_their_last_line():
     history = run_random(
         {"x": Real(0, 1)}, lambda p: p["x"], 20, fails=lambda p: p["x"] > 0.5
     )
-    (group,) = summarize(read_study(history)).failures
+    (group,) = summarize(*read_study(history)).failures
     assert group.reason == "ValueError: <script>no</script>"
     assert [t.number for t in group.trials] == [
         t.number for t, e in history if e.failed
