@@ -45,17 +45,29 @@ def public_objects():
     return found
 
 
-def own_methods(cls):
-    """Names of public methods and properties that a class of ours defines itself.
+def own_parts(cls):
+    """Yield a class and its private bases of ours, which its page shows too."""
+    for part in cls.__mro__:
+        if part is cls or (part.__module__.startswith("accsmbo") and not public(part)):
+            yield part
 
-    What overrides a method of a base class of ours is documented there.
+
+def public(cls):
+    return any(cls is other for other in CLASSES.values())
+
+
+def own_methods(cls):
+    """Names of public methods and properties that are documented with a class of ours.
+
+    What overrides a method of another public class is documented there.
     """
-    ours = [c for c in cls.__mro__ if c.__module__.startswith("accsmbo")]
-    for name, member in vars(cls).items():
+    elsewhere = [base for base in cls.__mro__[1:] if public(base)]
+    members = {k: v for part in own_parts(cls) for k, v in vars(part).items()}
+    for name, member in members.items():
         member = getattr(member, "__func__", member)
         if (
             not name.startswith("_")
-            and not any(name in vars(base) for base in ours if base is not cls)
+            and not any(name in vars(base) for base in elsewhere)
             and (inspect.isfunction(member) or isinstance(member, property))
         ):
             yield name
@@ -93,7 +105,8 @@ def documented(cls, *sections):
 def has_own_constructor(thing):
     if not inspect.isclass(thing):
         return True
-    return "__init__" in vars(thing) and not getattr(thing, "_is_protocol", False)
+    has_one = any("__init__" in vars(part) for part in own_parts(thing))
+    return has_one and not getattr(thing, "_is_protocol", False)
 
 
 @pytest.mark.parametrize("name", OBJECTS)

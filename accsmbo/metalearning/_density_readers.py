@@ -137,11 +137,11 @@ class DensityReaders(Density):
         path : path-like
             Folder ``metalearning/files``, or a tar archive of it.
         method : str
-            auto-sklearn's name of the method, for example ``"random_forest"``.
+            Name of the method in auto-sklearn, for example ``"random_forest"``.
         space : Space, dict or list of dict
             Where the density is to live; parameter names as in scikit-learn.
         metric : str, default="accuracy"
-            auto-sklearn's name of the metric.
+            Name of the metric in auto-sklearn.
         task : {"binary", "multiclass", "regression"}, default="binary"
             Kind of task.
         sparse : bool, default=False
