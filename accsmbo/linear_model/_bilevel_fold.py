@@ -117,6 +117,11 @@ class BilevelFold:
         z[-1] -= (self.means * z[:-1]).sum(axis=0)
         return z
 
+    def preconditioned_norm(self, residual: Array) -> float:
+        """Return the norm of a residual in which CG shrinks it steadily."""
+        z = self.precondition(self.diagonal(), residual)
+        return float(np.sqrt(max(inner(residual, z), 0.0)))
+
     def diagonal(self) -> Array:
         """Return the diagonal of H for the mean curvature, or its root.
 
@@ -152,6 +157,14 @@ class BilevelFold:
         if new:
             self.c = np.append(self.c, 0.0)
         return new
+
+    def add_constant(self) -> None:
+        """Add the intercepts to the basis."""
+        for column in np.ndindex(self.outputs[1:]):
+            direction, image = np.zeros_like(self.w), np.zeros_like(self.f)
+            direction[(-1, *column)] = 1.0
+            image[(slice(None), *column)] = self.products.constant
+            self.add(direction, image)
 
     def move(self, point: ReducedPoint) -> None:
         """Take the solution of the reduced problem."""
@@ -211,14 +224,17 @@ class LinearSystem:
         self._diagonal = self.fold.diagonal()
         self.x = np.zeros_like(self.residual)
         self.image = np.zeros_like(self.fold.f)
-        self._goal = self.rtol * float(np.linalg.norm(self.residual))
         z = self.fold.precondition(self._diagonal, self.residual)
         self.direction = z
         self._rho = np.vdot(self.residual, z)
+        self._goal = self.rtol * self._norm()
         self.done = self._stops()
 
+    def _norm(self) -> float:
+        return float(np.sqrt(max(self._rho, 0.0)))
+
     def _stops(self) -> bool:
-        norm = float(np.linalg.norm(self.residual))
+        norm = self._norm()
         if norm == 0.0 or self.n_iter >= self.max_iter:
             return True
         return norm <= self._goal if self.enough is None else self.enough(self.x, norm)

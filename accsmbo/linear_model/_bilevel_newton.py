@@ -42,7 +42,7 @@ CONTRACTION = 1 / 3  # of the error by a Newton step, at worst
 SLOPE_SHARE = 0.2  # of the error allowed in the value, in a derivative
 MAX_CG = 60
 MAX_STEPS = 40
-SCAN_ROWS = 8000
+SCAN_ROWS = 8000  # over all folds
 ACCURACY = 1e-3  # share of the validation loss that the dual test lets through
 NEAR = 0.5  # distance over which an adjoint is good, and of the move it allows
 UNTRUSTED = 10.0  # times the accuracy: an adjoint at such an error is solved again
@@ -222,6 +222,7 @@ class BilevelNewton:
             sums = self._adjoint([fold.curvature.bend for fold in self.folds])
             for fold, image in zip(self.folds, sums, strict=True):
                 fold.set_means(image)
+                fold.add_constant()
         gradients = [fold.gradient for fold in self.folds]
         images = self.products.forward(range(len(gradients)), gradients)
         for fold, image in zip(self.folds, images, strict=True):
@@ -230,7 +231,8 @@ class BilevelNewton:
     def _objective(self, *, thin: bool) -> Objective:
         problems = [fold.reduced() for fold in self.folds]
         if thin:
-            problems = [problem.thinned(SCAN_ROWS) for problem in problems]
+            n_rows = SCAN_ROWS // len(problems)
+            problems = [problem.thinned(n_rows) for problem in problems]
         starts = [np.zeros_like(f.c) if thin else f.c for f in self.folds]
         return Objective(problems, starts, 1e-5 if thin else 1e-6)
 
@@ -321,7 +323,7 @@ class BilevelNewton:
         systems = []
         allowed = 0.5 * self.accuracy * self.scale
         for fold, b, (q, _), part in zip(self.folds, sides, starts, back, strict=True):
-            norm = float(np.linalg.norm(b)) or 1.0
+            norm = fold.preconditioned_norm(b) or 1.0
             enough = _dual_rule(fold, self.x, q, norm, allowed)
             residual = b - (fold.l2 * q + part)
             systems.append(LinearSystem(fold, residual, 0.0, MAX_CG, enough=enough))

@@ -19,7 +19,7 @@ from accsmbo.linear_model._log_penalty import LogPenalty
 
 __all__ = ["warm_fit"]
 
-SINGLE_TOLERANCE = 1e-4  # relative gradient up to which single precision is used
+SINGLE_TOLERANCE = 1e-5  # relative gradient up to which single precision is used
 MAX_STEPS, MAX_CG = 50, 200
 LOOSEST_FORCING = 0.2
 
@@ -60,6 +60,8 @@ def warm_fit(
         fold = BilevelFold(0, products, loss, penalty, lambda f: (0.0, f), 0)
         n_steps += _descend(fold, products, x, w, goal)
         w = products.design(0).expand(fold.w).astype(np.float64)
+        if fold.relative <= tolerance:
+            break
     if fold.relative > max(10 * tolerance, 1e-6):
         warnings.warn(
             f"The final fit stopped at a relative gradient of {fold.relative:.1e}; "
