@@ -38,6 +38,8 @@ def class_weights(
     scikit-learn releases whose ``compute_class_weight`` takes no sample weights
     balance by plain counts, and so do their estimators.
     """
+    if class_weight is None:
+        return np.ones(len(classes))
     extra = {}
     if "sample_weight" in inspect.signature(compute_class_weight).parameters:
         extra["sample_weight"] = sample_weight

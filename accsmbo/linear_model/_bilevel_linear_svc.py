@@ -39,7 +39,7 @@ class BilevelLinearSVCCV(ClassPredictions, ClassifierMixin, BilevelModel):
         Weights of the classes.
     accuracy : float, default=1e-3
         Error of the mean score that ends the search, as a share of it.
-    tol : float, default=1e-5
+    tol : float, default=1e-6
         Norm of the gradient at the end of the final fit, as a share of the first.
 
     Attributes
@@ -116,7 +116,7 @@ class BilevelLinearSVCCV(ClassPredictions, ClassifierMixin, BilevelModel):
         intercept_scaling: float = 1,
         class_weight: Any = None,
         accuracy: float = 1e-3,
-        tol: float = 1e-5,
+        tol: float = 1e-6,
     ) -> None:
         self.C_bounds = C_bounds
         self.cv = cv

@@ -37,7 +37,7 @@ class BilevelLogisticRegressionCV(
         Weights of the classes.
     accuracy : float, default=1e-3
         Error of the mean score that ends the search, as a share of it.
-    tol : float, default=1e-5
+    tol : float, default=1e-6
         Norm of the gradient at the end of the final fit, as a share of the first.
 
     Attributes
@@ -109,7 +109,7 @@ class BilevelLogisticRegressionCV(
         fit_intercept: bool = True,
         class_weight: Any = None,
         accuracy: float = 1e-3,
-        tol: float = 1e-5,
+        tol: float = 1e-6,
     ) -> None:
         self.C_bounds = C_bounds
         self.cv = cv

@@ -171,7 +171,7 @@ class BilevelRegressor(LinearOutputs, RegressorMixin, BilevelModel):
         scoring: Any = None,
         fit_intercept: bool = True,
         accuracy: float = 1e-3,
-        tol: float = 1e-5,
+        tol: float = 1e-6,
     ) -> None:
         self.alpha_bounds = alpha_bounds
         self.cv = cv

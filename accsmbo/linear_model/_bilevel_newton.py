@@ -79,7 +79,7 @@ class Objective:
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         starts = [point.c for point in self.points] or self.starts
-        if self.points and self.x is not None and np.abs(x - self.x).max() <= 1:
+        if self.points and self.x is not None and np.abs(x - self.x).max() <= 3:
             move = x - self.x
             starts = [p.c + move @ p.tangents for p in self.points]
         self.points = [

@@ -29,7 +29,7 @@ class BilevelPoissonRegressorCV(BilevelRegressor):
         Whether to fit an intercept, which is not penalised.
     accuracy : float, default=1e-3
         Error of the mean score that ends the search, as a share of it.
-    tol : float, default=1e-5
+    tol : float, default=1e-6
         Norm of the gradient at the end of the final fit, as a share of the first.
 
     Attributes

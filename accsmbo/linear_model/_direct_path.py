@@ -19,7 +19,7 @@ __all__ = ["DirectPath"]
 
 EXACT_STEP = 2.7  # between the exact solutions of the first look
 FINE = 8  # points of the spline in each of its intervals
-LOOSE, TIGHT = 3e-4, 1e-8  # Newton decrements over the objective
+LOOSE, TIGHT = 3e-3, 1e-8  # Newton decrements over the objective
 
 
 class DirectPath:

@@ -19,7 +19,7 @@ from accsmbo.linear_model._log_penalty import LogPenalty
 
 __all__ = ["warm_fit"]
 
-SINGLE_TOLERANCE = 1e-5  # relative gradient up to which single precision is used
+SINGLE_TOLERANCE = 1e-6  # relative gradient up to which single precision is used
 MAX_STEPS, MAX_CG = 50, 200
 LOOSEST_FORCING = 0.2
 
@@ -80,11 +80,15 @@ def _descend(
         fold.set_means(products.adjoint([0], [fold.curvature.bend])[0])
     fold.w = products.design(0).reduce(start)
     fold.f = products.forward([0], [fold.w])[0]
+    first = 0.0
     for n_steps in range(MAX_STEPS):
         fold.set_gradient(products.adjoint([0], [fold.linearise()])[0], x)
         if fold.relative <= goal:
             return n_steps
-        forcing = max(min(LOOSEST_FORCING, fold.relative**0.5), 0.3 * goal)
+        norm = fold.preconditioned_norm(fold.gradient)
+        first = first or norm
+        forcing = min(LOOSEST_FORCING, (norm / first) ** 0.5)
+        forcing = max(forcing, 0.1 * goal / fold.relative)
         system = LinearSystem(fold, -fold.gradient, forcing, MAX_CG)
         solve_together(products, [system])
         length = _length(fold, system)
