@@ -4,6 +4,7 @@
 grad = l2 w + X^T slope(X w),   H = X^T B X + diag(l2)
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -120,7 +121,7 @@ class BilevelFold:
     def preconditioned_norm(self, residual: Array) -> float:
         """Return the norm of a residual in which CG shrinks it steadily."""
         z = self.precondition(self.diagonal(), residual)
-        return float(np.sqrt(max(inner(residual, z), 0.0)))
+        return math.sqrt(max(inner(residual, z), 0.0))
 
     def diagonal(self) -> Array:
         """Return the diagonal of H for the mean curvature, or its root.
@@ -231,7 +232,7 @@ class LinearSystem:
         self.done = self._stops()
 
     def _norm(self) -> float:
-        return float(np.sqrt(max(self._rho, 0.0)))
+        return math.sqrt(max(float(self._rho), 0.0))
 
     def _stops(self) -> bool:
         norm = self._norm()

@@ -87,7 +87,7 @@ def _descend(
             return n_steps
         norm = fold.preconditioned_norm(fold.gradient)
         first = first or norm
-        forcing = min(LOOSEST_FORCING, (norm / first) ** 0.5)
+        forcing = min(LOOSEST_FORCING, (norm / first) ** 0.75)
         forcing = max(forcing, 0.1 * goal / fold.relative)
         system = LinearSystem(fold, -fold.gradient, forcing, MAX_CG)
         solve_together(products, [system])
