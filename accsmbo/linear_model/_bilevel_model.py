@@ -140,7 +140,7 @@ class BilevelModel(BaseEstimator):
             solution = problem.solve(model, tolerance=self.tol, start=start)
         else:
             name = self._penalty_name
-            w, n_steps = warm_fit(problem, model, name, start, self.tol)
+            w, n_steps = warm_fit(problem, model, name, start, self.tol, found.all_rows)
             state = {"linear": SimpleNamespace(n_iter=n_steps)}
             solution = Solution(w, np.zeros_like(w), state)
         fitted = problem.linear_attributes(solution)

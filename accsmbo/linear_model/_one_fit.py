@@ -65,6 +65,8 @@ class OneFit:
         Products of a vector with the training rows or their transpose.
     converged : bool
         Whether the dual test was passed.
+    all_rows : FoldProducts or None
+        Products with all rows, if the folds shared them.
     """
 
     params: dict[str, float]
@@ -78,6 +80,7 @@ class OneFit:
     coefficients: list[Array]
     n_products: float
     converged: bool
+    all_rows: FoldProducts | None
 
 
 @dataclass
@@ -286,4 +289,5 @@ def _result(
         [products.design(k).expand(w) for k, w in enumerate(method.coefficients)],
         products.n_products,
         method.converged,
+        products if isinstance(products, SharedRows) else None,
     )

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from accsmbo.hypergradients._inner_problem import Array, inner
 from accsmbo.hypergradients._newton import line_search
 from accsmbo.linear_model._bilevel_fold import BilevelFold, LinearSystem, solve_together
-from accsmbo.linear_model._fold_products import SeparateFolds
+from accsmbo.linear_model._fold_products import FoldProducts, SeparateFolds
 from accsmbo.linear_model._log_penalty import LogPenalty
 
 __all__ = ["warm_fit"]
@@ -25,7 +25,12 @@ LOOSEST_FORCING = 0.2
 
 
 def warm_fit(
-    problem: Any, estimator: Any, name: str, start: Array, tolerance: float
+    problem: Any,
+    estimator: Any,
+    name: str,
+    start: Array,
+    tolerance: float,
+    products: FoldProducts | None = None,
 ) -> tuple[Array, int]:
     """Minimise a training objective.
 
@@ -41,6 +46,8 @@ def warm_fit(
         Where to begin.
     tolerance : float
         Norm of the gradient at the end, as a share of that at zero.
+    products : FoldProducts, default=None
+        Products with all rows, where there are some already; used if single.
 
     Returns
     -------
@@ -54,7 +61,9 @@ def warm_fit(
     if hasattr(problem.X, "indptr"):
         phases.insert(0, (np.float32, max(SINGLE_TOLERANCE, tolerance)))
     for dtype, goal in phases:
-        products = SeparateFolds([(problem.X, problem.X[:0])], problem.constant, dtype)
+        if products is None or products.dtype != dtype:
+            parts = [(problem.X, problem.X[:0])]
+            products = SeparateFolds(parts, problem.constant, dtype)
         loss = problem.loss.configured(estimator).with_dtype(dtype)
         penalty = LogPenalty(problem, estimator, (name,), products.design(0))
         fold = BilevelFold(0, products, loss, penalty, lambda f: (0.0, f), 0)
@@ -73,7 +82,7 @@ def warm_fit(
 
 
 def _descend(
-    fold: BilevelFold, products: SeparateFolds, x: Array, start: Array, goal: float
+    fold: BilevelFold, products: FoldProducts, x: Array, start: Array, goal: float
 ) -> int:
     fold.set_gradient(products.adjoint([0], [fold.linearise()])[0], x)
     if products.constant:
