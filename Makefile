@@ -8,6 +8,9 @@ PIP_FLAGS = --quiet --disable-pip-version-check
 # pip reads [dependency-groups] only from 25.1 on, so the names are handed to it.
 group = $$($(1)/bin/python -c "import tomllib; \
   print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['$(2)'])")
+# Without ensurepip (Debian: python3-venv) a folder is left that looks complete. A new pip
+# builds what has no wheel without notes on what an old one would do later.
+make_venv = $(PYTHON) -m venv --upgrade-deps $(1) || { rm -rf $(1); exit 1; }
 # One test process a core: BLAS threads on top of that only wait for each other.
 SINGLE = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
@@ -53,7 +56,7 @@ test-wheel: $(VENV)/.linters
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "accsmbo needs Python >= 3.11; name one: PYTHON=python3.12 make run"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(call make_venv,$(VENV))
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing accsmbo and its test requirements into $(VENV) ..."
@@ -71,7 +74,7 @@ $(VENV)/.benchmarks: $(VENV)/.installed
 	@touch $@
 
 $(OLDEST)/bin/python:
-	$(PYTHON) -m venv $(OLDEST)
+	$(call make_venv,$(OLDEST))
 
 $(OLDEST)/.installed: pyproject.toml | $(OLDEST)/bin/python
 	$(OLDEST)/bin/python -m pip install $(PIP_FLAGS) --editable . \
@@ -80,7 +83,7 @@ $(OLDEST)/.installed: pyproject.toml | $(OLDEST)/bin/python
 	@touch $@
 
 $(DOCS)/bin/python:
-	$(PYTHON) -m venv $(DOCS)
+	$(call make_venv,$(DOCS))
 
 $(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
 	$(DOCS)/bin/python -m pip install $(PIP_FLAGS) --editable . \

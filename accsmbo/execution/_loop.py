@@ -4,13 +4,13 @@
 import contextlib
 import math
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from accsmbo._warnings import warn_user
 from accsmbo.exceptions import (
     Converged,
     NothingReady,
@@ -353,6 +353,4 @@ class Loop:
             self.stop = StopReason.STORAGE
 
     def _say(self, text: str) -> None:
-        warnings.warn(
-            f"The run ended early: {text}", SearchInterruptedWarning, stacklevel=5
-        )
+        warn_user(f"The run ended early: {text}", SearchInterruptedWarning)

@@ -3,22 +3,28 @@
 
 import math
 import traceback
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
 
 from accsmbo._validation import check_integer
+from accsmbo._warnings import warn_user
 from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution._plan import plan
 from accsmbo.execution._runner import run
 from accsmbo.execution._scheduler import Scheduler
 from accsmbo.execution._stop_reason import StopReason
-from accsmbo.execution._study import as_storage, open_journal, study_seed
+from accsmbo.execution._study import (
+    as_storage,
+    open_journal,
+    resume_hint,
+    study_seed,
+)
 from accsmbo.history import Evaluation, History, Trial
 from accsmbo.optimizers import SMBO, Optimizer
 from accsmbo.space import Space
+from accsmbo.storage import JournalStorage
 
 __all__ = ["minimize"]
 
@@ -184,7 +190,7 @@ def minimize(
             journal=journal,
             stop_when=stop_when,
         )
-    return _checked(optimizer.history, reason, n_trials)
+    return _checked(optimizer.history, reason, n_trials, study)
 
 
 def _name_of(func: Any) -> str:
@@ -192,17 +198,18 @@ def _name_of(func: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _checked(history: History, reason: StopReason, n_trials: int) -> History:
+def _checked(
+    history: History, reason: StopReason, n_trials: int, study: JournalStorage | None
+) -> History:
     if len(history) and history.best is None:
         raise ValueError(
             f"func must return a finite loss at least once, but all {len(history)} "
             f"calls failed. The first error was:\n{history[0][1].error}"
         )
     if reason is StopReason.INTERRUPTED:
-        warnings.warn(
+        warn_user(
             f"minimize was interrupted after {len(history)} of {n_trials} trials; "
-            "the history holds those that finished.",
+            "the history holds those that finished." + resume_hint(study),
             SearchInterruptedWarning,
-            stacklevel=3,
         )
     return history

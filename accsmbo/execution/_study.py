@@ -10,7 +10,7 @@ from accsmbo._validation import root_seed
 from accsmbo.optimizers import Optimizer
 from accsmbo.storage import Journal, JournalStorage
 
-__all__ = ["as_storage", "open_journal", "study_seed"]
+__all__ = ["as_storage", "open_journal", "resume_hint", "study_seed"]
 
 
 def as_storage(storage: Any) -> JournalStorage:
@@ -59,6 +59,25 @@ def study_seed(storage: JournalStorage, random_state: Any) -> int:
     """
     stored = storage.seed() if random_state is None else None
     return root_seed(random_state) if stored is None else stored
+
+
+def resume_hint(storage: Any) -> str:
+    """Return a sentence on how an interrupted run goes on, after another sentence.
+
+    Parameters
+    ----------
+    storage : str, path-like, JournalStorage or None
+        None gives no sentence: nothing was kept.
+
+    Returns
+    -------
+    str
+        With a space before it.
+    """
+    if storage is None:
+        return ""
+    path = str(as_storage(storage).path)
+    return f" {path!r} holds them too: the same call goes on from there."
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from html import escape
 
 __all__ = ["Markup", "element"]
 
-VOID = ("meta", "br", "hr")
+VOID = ("meta", "br", "hr", "wbr")
 
 
 class Markup(str):

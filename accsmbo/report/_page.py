@@ -191,7 +191,7 @@ def _best(summary: Summary) -> list[Markup]:
         element(
             "tr",
             *(element("th", h, scope="col", class_="number") for h in heads),
-            *(element("th", name, scope="col") for name in names),
+            *(element("th", *_breakable(name), scope="col") for name in names),
         )
     ]
     for rank, candidate in enumerate(summary.best, 1):
@@ -218,6 +218,15 @@ def _best(summary: Summary) -> list[Markup]:
     if spread:
         note += " ± is the standard deviation over the folds."
     return [_quiet(note), _scroll(element("table", *rows))]
+
+
+def _breakable(name: str) -> Iterator[str]:
+    """Yield a name that a narrow column may break where scikit-learn joins names."""
+    *steps, last = name.split("__")
+    for step in steps:
+        yield f"{step}__"
+        yield element("wbr")
+    yield last
 
 
 def _convergence(summary: Summary) -> list[Markup]:

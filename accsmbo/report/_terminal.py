@@ -174,7 +174,9 @@ def _convergence(summary: Summary, width: int) -> list[str]:
         label = labels[0] if row == CHART_ROWS - 1 else labels[1] if row == 0 else ""
         dots = "".join("█" if r == row else " " for r in rows)
         lines.append(f"  {label:>{margin}} |{dots}".rstrip())
-    foot = f"trial 1{len(curve)!s:>{max(0, n_columns - 7)}}"
+    first, last = "trial 1", str(len(curve))
+    gap = n_columns - len(first) - len(last)
+    foot = first + " " * gap + last if gap > 0 else f"trials 1 to {last}"
     return [*lines, f"  {'':>{margin}}  {foot}"]
 
 

@@ -327,7 +327,7 @@ class BaseOptimizerSearchCV(SearchResults):
         race = None if selection is None else selection.race(objective)
         size = n_trials, objective.n_folds
         some = {} if selection is None else {"at_most": True, "unit": selection.unit}
-        with Progress(self.verbose, *size, **some) as progress:
+        with Progress(self.verbose, *size, journal=journal, **some) as progress:
             after_trial = AfterTrial(progress, store, self.callbacks)
             reason = run(
                 optimizer,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What happens after each candidate, and what is said when a search ends early."""
 
-import warnings
-
+from accsmbo._warnings import warn_user
 from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution import StopReason
+from accsmbo.execution._study import resume_hint
 
 __all__ = ["AfterTrial", "raise_nothing_finished", "warn_interrupted"]
 
@@ -81,18 +81,19 @@ def raise_nothing_finished(reason, timeout, n_folds):
     )
 
 
-def warn_interrupted(n_finished, n_trials):
+def warn_interrupted(n_finished, n_trials, storage):
     """Warn that a search was interrupted, and say what is there.
 
     Parameters
     ----------
     n_finished, n_trials : int
         Candidates finished and planned.
+    storage : str, path-like, JournalStorage or None
+        Where they are kept.
     """
-    warnings.warn(
+    warn_user(
         f"The search was interrupted after {n_finished} of {n_trials} candidates; "
         "cv_results_ and best_params_ are those of the finished ones. Nothing was "
-        "refitted: call refit_best(X, y) before predict.",
+        f"refitted: call refit_best(X, y) before predict.{resume_hint(storage)}",
         SearchInterruptedWarning,
-        stacklevel=5,
     )

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from accsmbo.history import History
+from accsmbo.storage import Journal
 
 __all__ = ["Progress"]
 
@@ -24,6 +25,8 @@ class Progress:
         Whether there may be fewer fits.
     unit : str, default="candidate"
         What one trial is.
+    journal : Journal or None, default=None
+        What an earlier run left there is not done again.
     """
 
     def __init__(
@@ -34,25 +37,34 @@ class Progress:
         *,
         at_most: bool = False,
         unit: str = "candidate",
+        journal: Journal | None = None,
     ) -> None:
         self.verbose = int(verbose)
         self.n_trials = n_trials
         self.n_folds = n_folds
         self.at_most = at_most
         self.unit = unit
+        self.journal = journal
         self._bar: Any = None
 
     def __enter__(self) -> "Progress":
+        events = [] if self.journal is None else self.journal.events
+        n_done = sum(kind == "told" for kind, *_ in events)
+        n_left = max(0, self.n_trials - n_done)
         if self.verbose > 0:
             limit, total = ("up to ", "at most") if self.at_most else ("", "totalling")
             sys.stdout.write(
-                f"Fitting {limit}{self.n_folds} folds for each of {self.n_trials} "
-                f"{self.unit}s, {total} {self.n_folds * self.n_trials} fits\n"
+                f"Fitting {limit}{self.n_folds} folds for each of {n_left} "
+                f"{self.unit}s, {total} {self.n_folds * n_left} fits"
             )
-        if self.verbose == 1 and sys.stderr.isatty():
+            if self.journal is not None and n_done:
+                path = str(self.journal.path)
+                sys.stdout.write(f"; {n_done} {self.unit}s are in {path!r}")
+            sys.stdout.write("\n")
+        if self.verbose == 1 and n_left and sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=self.n_trials, unit=self.unit)
+            self._bar = tqdm(total=self.n_trials, initial=n_done, unit=self.unit)
         return self
 
     def update(self, history: History) -> None:

@@ -31,7 +31,7 @@ class SearchResults(BaseSearchCV):
         if not len(history):
             raise_nothing_finished(reason, self.timeout, self.n_splits_)
         if reason is StopReason.INTERRUPTED:
-            warn_interrupted(len(history), n_trials)
+            warn_interrupted(len(history), n_trials, self.storage)
         records = sorted(history, key=lambda record: record[0].number)
         folds = [fold for _, evaluation in records for fold in evaluation.folds]
         self._report_failures(records, folds)

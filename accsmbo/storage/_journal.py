@@ -200,6 +200,8 @@ class Journal:
 
     Attributes
     ----------
+    path : Path
+        The file.
     events : list of (str, Trial, Evaluation or None)
         What an earlier run left: ``"asked"`` and ``"told"``, in order.
 
@@ -227,7 +229,7 @@ class Journal:
         self, path: Path, space: Space, fingerprint: Mapping[str, str], *, seed: int
     ) -> None:
         self._space = space
-        self._path = path
+        self.path = path
         self._file: IO[bytes] = _open_locked(path)
         try:
             records, self._end = read_records(path)

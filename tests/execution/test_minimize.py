@@ -101,8 +101,10 @@ def test_an_interrupt_keeps_what_has_finished():
             raise KeyboardInterrupt
         return params["x"]
 
-    with pytest.warns(SearchInterruptedWarning, match="after 3 of 10 trials"):
+    with pytest.warns(SearchInterruptedWarning, match="after 3 of 10 trials") as caught:
         history = minimize(interrupted, SPACE, n_trials=10, random_state=0)
+    assert caught[0].filename == __file__
+    assert "goes on" not in str(caught[0].message)
     assert [t.params for t in history.trials] == calls[:3]
 
 

@@ -37,6 +37,14 @@ def test_the_chart_falls_to_the_best_value():
     assert sum(row.count("█") for row in chart) == 20
 
 
+@pytest.mark.parametrize(
+    ("n", "foot"), [(4, "trials 1 to 4"), (8, "trials 1 to 8"), (9, "trial 1 9")]
+)
+def test_the_chart_names_its_ends_also_where_it_is_short(n, foot):
+    text = describe(run_random({"x": Real(0, 1)}, lambda p: p["x"], n))
+    assert foot in [line.strip() for line in text.splitlines()]
+
+
 def test_plain_characters_on_request():
     text = describe(hard_history(), unicode=False)
     assert text.isascii()

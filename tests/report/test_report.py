@@ -27,7 +27,7 @@ EVIL_SPACE = {
     f'{EVIL}"><img src=x onerror=alert(1)>': Real(0, 1),
     "k": [f"{EVIL}'", 'a" onload="x', "plain\x1b[31m\u202e"],
 }
-VOID = {"meta", "br", "hr", "link", "img", "input"}
+VOID = {"meta", "br", "hr", "link", "img", "input", "wbr"}
 
 
 class Page(HTMLParser):
@@ -177,6 +177,13 @@ def test_a_journal_that_is_being_written(tmp_path):
     assert "Unknown whether it is running" in page.text
     assert path.read_bytes() == part
     assert {p.name for p in tmp_path.iterdir()} == {"study.jsonl", "report.html"}
+
+
+def test_long_names_break_where_they_are_joined(tmp_path):
+    history = run_random({"forest__max_features": Real(0, 1)}, lambda p: 1.0, 2)
+    text, page = page_of(history, tmp_path)
+    assert '<th scope="col">forest__<wbr>max_features</th>' in text
+    assert "forest__max_features" in page.text
 
 
 def watched(tmp_path, n_trials, written, **kwargs):

@@ -160,6 +160,18 @@ def test_an_interrupt_keeps_the_finished_candidates_and_refits_nothing():
     assert restored.refit_best(X, y).predict(X).shape == y.shape
 
 
+@pytest.mark.parametrize("cls", [AccSMBOSearchCV, RandomizedSearchCV])
+def test_an_interrupt_names_the_line_of_the_user_and_how_to_go_on(cls, tmp_path):
+    path = tmp_path / "study.jsonl"
+    search = cls(Scripted(interrupt_at=8), {"a": Real(0, 1)}, cv=3, storage=path)
+    with pytest.warns(SearchInterruptedWarning) as caught:
+        search.fit(X, y)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message).endswith(
+        "study.jsonl' holds them too: the same call goes on from there."
+    )
+
+
 def test_an_interrupt_can_be_raised_after_the_results_are_set():
     search = AccSMBOSearchCV(
         Scripted(interrupt_at=8), {"a": Real(0, 1)}, cv=3, on_interrupt="raise"
@@ -251,6 +263,28 @@ def test_a_bar_in_a_terminal_shows_the_best_score(capsys, monkeypatch):
         X, y
     )
     assert "best score 0.9" in capsys.readouterr().err
+
+
+def test_a_resumed_search_counts_what_is_left(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    path = tmp_path / "study.jsonl"
+    kwargs = {"cv": 3, "verbose": 1, "random_state": 0, "storage": path}
+
+    def printed(n_iter):
+        RandomizedSearchCV(SVC(), SPACE, n_iter=n_iter, **kwargs).fit(X, y)
+        return capsys.readouterr()
+
+    assert "2/2 [" in printed(2).err
+    resumed = printed(5)
+    assert resumed.out == (
+        "Fitting 3 folds for each of 3 candidates, totalling 9 fits; "
+        f"2 candidates are in {str(path)!r}\n"
+    )
+    assert "5/5 [" in resumed.err
+    assert "0/5" not in resumed.err
+    done = printed(5)
+    assert "0 candidates, totalling 0 fits; 5 candidates are in" in done.out
+    assert done.err == ""
 
 
 def test_a_nested_search_is_an_estimator_like_any_other():
