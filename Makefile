@@ -4,7 +4,9 @@ VENV ?= .venv
 OLDEST ?= .venv-oldest
 DOCS ?= .venv-docs
 BIN = $(VENV)/bin
-PIP_FLAGS = --quiet --disable-pip-version-check
+# setuptools warns in every editable installation that folders of the same name win.
+pip = PYTHONWARNINGS=ignore $(1)/bin/python -m pip install --quiet \
+  --disable-pip-version-check
 # pip reads [dependency-groups] only from 25.1 on, so the names are handed to it.
 group = $$($(1)/bin/python -c "import tomllib; \
   print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['$(2)'])")
@@ -60,24 +62,24 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing accsmbo and its test requirements into $(VENV) ..."
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable . \
+	$(call pip,$(VENV)) --editable . \
 	  $(call group,$(VENV),test) || \
 	  { echo "pip failed. A C++ compiler and Python's headers are needed (g++, python3-dev)."; exit 1; }
 	@touch $@
 
 $(VENV)/.linters: $(VENV)/.installed
-	$(BIN)/python -m pip install $(PIP_FLAGS) $(call group,$(VENV),lint)
+	$(call pip,$(VENV)) $(call group,$(VENV),lint)
 	@touch $@
 
 $(VENV)/.benchmarks: $(VENV)/.installed
-	$(BIN)/python -m pip install $(PIP_FLAGS) $(call group,$(VENV),benchmark)
+	$(call pip,$(VENV)) $(call group,$(VENV),benchmark)
 	@touch $@
 
 $(OLDEST)/bin/python:
 	$(call make_venv,$(OLDEST))
 
 $(OLDEST)/.installed: pyproject.toml | $(OLDEST)/bin/python
-	$(OLDEST)/bin/python -m pip install $(PIP_FLAGS) --editable . \
+	$(call pip,$(OLDEST)) --editable . \
 	  "scikit-learn==1.6.*" "numpy==2.0.*" "scipy==1.13.*" "joblib==1.4.*" \
 	  "pandas==2.2.*" $(call group,$(OLDEST),test)
 	@touch $@
@@ -86,7 +88,7 @@ $(DOCS)/bin/python:
 	$(call make_venv,$(DOCS))
 
 $(DOCS)/.installed: pyproject.toml | $(DOCS)/bin/python
-	$(DOCS)/bin/python -m pip install $(PIP_FLAGS) --editable . \
+	$(call pip,$(DOCS)) --editable . \
 	  $(call group,$(DOCS),docs)
 	@touch $@
 
