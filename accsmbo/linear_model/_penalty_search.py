@@ -22,6 +22,7 @@ Objective = Callable[[Array], tuple[float, Array]]
 
 RADIUS = 2.5  # of a move; the basis knows little farther away
 STEP = 0.02  # a move shorter than this changes nothing that could be measured
+PROBE = 0.25  # the first move at least: a curve can be flatter than was guessed
 GAIN = 1e-5  # neither does one that promises less than this share of the value
 SCAN_STEP = 1.0
 MAX_EVALUATIONS = 12
@@ -199,8 +200,10 @@ def _secant(objective: Objective, x: Array, box: Box, curvature: float | None) -
         slope = float(slopes[0])
         left, right = (left, here) if slope > 0 else (here, right)
         known = curvature if previous is None else _secant_slope(here, slope, previous)
-        limit = 1.0 if previous is None and curvature is None else RADIUS
-        step = _step(slope, abs(value) / 12 if known is None else known, limit)
+        if known is None:
+            step = _first_step(slope, abs(value))
+        else:
+            step = _step(slope, known, RADIUS)
         new = float(np.clip(here + step, low, high))
         if low < left and right < high and not left < new < right:
             new = 0.5 * (left + right)
@@ -209,6 +212,12 @@ def _secant(objective: Objective, x: Array, box: Box, curvature: float | None) -
             break
         x = np.array([new])
     return x
+
+
+def _first_step(slope: float, value: float) -> float:
+    """Return a step on a curve of unknown bend, long enough to learn it."""
+    step = _step(slope, value / 12, 1.0)
+    return float(np.copysign(max(abs(step), PROBE), step))
 
 
 def _secant_slope(x: float, slope: float, previous: tuple[float, float]) -> float:
