@@ -385,11 +385,13 @@ def _check_same_study(stored: dict[str, Any], ours: dict[str, Any], path: Path) 
     old, new = stored["fingerprint"], ours["fingerprint"]
     differ = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     differ += [name for name in ("space", "seed") if stored[name] != ours[name]]
+    differ = list(dict.fromkeys(differ))
     if differ:
+        verb = "differs from that" if len(differ) == 1 else "differ from those"
         raise ValueError(
-            f"storage={str(path)!r} holds another study: "
-            f"{', '.join(dict.fromkeys(differ))} differ from those of this run. Give "
-            "the arguments and data it was started with, or another path."
+            f"storage={str(path)!r} holds another study: {', '.join(differ)} {verb} of "
+            "this run. Give the arguments and data it was started with, or another "
+            "path."
         )
 
 
