@@ -61,6 +61,8 @@ class Progress:
                 path = str(self.journal.path)
                 sys.stdout.write(f"; {n_done} {self.unit}s are in {path!r}")
             sys.stdout.write("\n")
+            # Worker processes write past our buffer, where the output is no terminal.
+            sys.stdout.flush()
         if self.verbose == 1 and n_left and sys.stderr.isatty():
             from tqdm import tqdm
 

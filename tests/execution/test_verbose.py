@@ -19,10 +19,12 @@ if __name__ == "__main__":
 
 
 def test_folds_print_their_lines_from_worker_processes():
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONUNBUFFERED", None)
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=120,
