@@ -64,10 +64,10 @@ class SelfTuningClassifier(BaseTunedEnsemble):
     max_iter : int, default=100
         Number of epochs.
     early_stopping : bool, default=False
-        Hold out data, stop when the ensemble's negative log-likelihood on it no longer
+        Stop when the ensemble's negative log-likelihood on the held-out data no longer
         falls, and keep the best parameters.
     validation_fraction : float, default=0.2
-        Part of the data for tuning steps and early stopping.
+        Part of the data held out, for tuning steps and early stopping.
     n_iter_no_change : int, default=10
         Epochs without improvement before stopping.
     tol : float, default=1e-4

@@ -195,6 +195,8 @@ class BilevelFold:
 class LinearSystem:
     """One system ``H x = rhs`` under way, by preconditioned conjugate gradients.
 
+    Norms are those of :meth:`BilevelFold.preconditioned_norm`.
+
     Parameters
     ----------
     fold : BilevelFold
@@ -202,7 +204,7 @@ class LinearSystem:
     residual : ndarray
         Right-hand side; what is left of it later.
     rtol : float
-        Stop where the residual is below this share of the first one.
+        Stop where the norm of the residual is below this share of the first one.
     max_iter : int
         Largest number of steps.
     kept : int, default=0

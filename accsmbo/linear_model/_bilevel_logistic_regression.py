@@ -38,7 +38,8 @@ class BilevelLogisticRegressionCV(
     accuracy : float, default=1e-3
         Error of the mean score that ends the search, as a share of it.
     tol : float, default=1e-6
-        Norm of the gradient at the end of the final fit, as a share of the first.
+        Norm of the gradient at the end of the final fit, as a share of that at zero
+        coefficients.
 
     Attributes
     ----------
@@ -65,7 +66,8 @@ class BilevelLogisticRegressionCV(
     at_bound_ : {"low", "high"} or None
         Whether ``C_`` is an end of its range.
     n_products_ : int
-        Products of a vector with the training rows or their transpose in the search.
+        Products of a vector with the training rows or their transpose in the search; 0
+        for small tables, which are factorised.
     converged_ : bool
         Whether the search ended by its error estimate.
     n_features_in_ : int

@@ -8,6 +8,8 @@
    H q = dG/dw, makes the derivative exact; q goes into the basis too.
 4. Dual test: |q . grad L| is the error of the validation loss because w is inexact.
    Once q is in the basis, what is left of it is the share of q that CG did not find.
+5. The test passed, the range is scanned again; a lower valley that this scan and the
+   first one show is searched too.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,11 +36,11 @@ from accsmbo.linear_model._reduced_problem import ReducedPoint, ReducedProblem
 __all__ = ["BilevelNewton", "Objective", "Visit"]
 
 FIRST_FORCING, FORCING = 0.05, 0.3  # the first Krylov space serves every x
-FIRST_KEPT = 6
+FIRST_KEPT = 6  # directions of CG for it that go into the basis
 FIRST_GRADIENT = 3e-3  # relative gradient at which the adjoint is solved first
-ADJOINT_RTOL = 0.2
+ADJOINT_RTOL = 0.2  # of the right-hand side: the loosest adjoint
 SETTLED = 4  # last CG steps over which q must have settled
-CONTRACTION = 1 / 3  # of the error by a Newton step, at worst
+CONTRACTION = 1 / 3  # of the error by a Newton step, near the end
 SLOPE_SHARE = 0.2  # of the error allowed in the value, in a derivative
 MAX_CG = 60
 MAX_STEPS = 40
@@ -123,7 +125,8 @@ class BilevelNewton:
     scan : Scan or None
         Last look at the whole range.
     converged : bool
-        Whether the dual test was passed.
+        Whether the dual test was passed, or a Newton step near the last adjoint changed
+        the loss by less than three times `accuracy`.
     """
 
     def __init__(
@@ -145,7 +148,7 @@ class BilevelNewton:
         self._adjoint_at = np.full_like(self.x, np.inf), np.inf
 
     def run(self) -> "BilevelNewton":
-        """Iterate until the dual test is passed, or for 40 steps."""
+        """Iterate until it has converged, or for 40 steps."""
         for step in range(MAX_STEPS):
             self._set_gradients()
             if step and self._adjoint_is_due():
@@ -157,7 +160,7 @@ class BilevelNewton:
         return self
 
     def _leaves_for_a_better_valley(self) -> bool:
-        """Scan with all that was learnt; go where both scans promise more.
+        """Scan with all that was learnt; go where this scan and the first promise more.
 
         A scan with adjoints in the basis alone promises too much far away.
         """
@@ -266,7 +269,7 @@ class BilevelNewton:
         return float(self.visits[-1].losses.mean()) if self.visits else np.nan
 
     def _adjoint_is_due(self) -> bool:
-        """Return whether w is good enough, and the last adjoint old or none."""
+        """Return whether w is good enough, and the last adjoint far, old or none."""
         relative = max(fold.relative for fold in self.folds)
         if relative > self._gradient_tolerance:
             return False

@@ -2,7 +2,7 @@
 """Small tables: every penalty answered by a few factorisations.
 
 With the identity for a basis, the reduced problem is the training problem itself.
-Exact values and derivatives on a coarse grid make a spline of the whole range; exact
+Values and derivatives on a coarse grid make a spline of the whole range; tight
 solutions then settle its lowest valley.
 """
 
@@ -17,9 +17,10 @@ from accsmbo.linear_model._reduced_problem import ReducedProblem
 
 __all__ = ["DirectPath"]
 
-EXACT_STEP = 2.7  # between the exact solutions of the first look
+COARSE_STEP = 2.7  # between the solutions of the first look
 FINE = 8  # points of the spline in each of its intervals
-LOOSE, TIGHT = 3e-3, 1e-8  # Newton decrements over the objective
+# Newton decrements over the objective: in the first look, good to about 1e-3, and later
+LOOSE, TIGHT = 3e-3, 1e-8
 
 
 class DirectPath:
@@ -37,11 +38,11 @@ class DirectPath:
     x : ndarray of shape (d,)
         Where the minimum is.
     visits : list of Visit
-        All exact evaluations, in order.
+        All evaluations, in order; those of the first look are loose.
     error : float
-        0: evaluations are exact.
+        0: the last evaluation is tight.
     scan : Scan
-        The whole range, as a spline of the first exact evaluations.
+        The whole range, as a spline of the first look.
     converged : bool
         True.
     """
@@ -57,7 +58,7 @@ class DirectPath:
     def run(self) -> "DirectPath":
         """Look over the range, then settle the best valley."""
         self._exact.tolerance = LOOSE
-        coarse = scan_penalties(self._evaluate, self.box, EXACT_STEP)
+        coarse = scan_penalties(self._evaluate, self.box, COARSE_STEP)
         self.scan, curvatures = coarse.refined(FINE)
         self._exact.tolerance = TIGHT
         best = self.scan.best
@@ -73,7 +74,7 @@ class DirectPath:
         return float(self.visits[-1].losses.mean())
 
     def rescored(self) -> list[Visit]:
-        """Return the visits, which are exact."""
+        """Return the visits as they are."""
         return self.visits
 
     @property

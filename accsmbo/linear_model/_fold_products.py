@@ -29,7 +29,7 @@ class FoldProducts(ABC):
         Precision of the products.
     n_products : float
         Vectors multiplied so far by training rows or their transpose; products with
-        validation rows count by their share.
+        validation rows apart count by their share.
     """
 
     constant: float
@@ -42,7 +42,10 @@ class FoldProducts(ABC):
 
     @abstractmethod
     def scatter(self, fold: int, values: Array, *, add: bool = False) -> Array:
-        """Return values of a fold's training rows at the rows of its design."""
+        """Return values of a fold's training rows at the rows of its design.
+
+        With ``add`` those of rows that occur several times are added up.
+        """
 
     @abstractmethod
     def forward(self, folds: Sequence[int], vectors: Sequence[Array]) -> list[Array]:

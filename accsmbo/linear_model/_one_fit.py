@@ -54,7 +54,7 @@ class OneFit:
     rescore : callable
         Returns the same, with their losses as known in the end.
     scan : Scan
-        The whole range as the last basis saw it.
+        The whole range as the method saw it last.
     minima : list of int
         Local minima of the scan, the best first.
     at_bound : dict of str to str
@@ -62,9 +62,10 @@ class OneFit:
     coefficients : list of ndarray
         Of each fold, the constant's last.
     n_products : float
-        Products of a vector with the training rows or their transpose.
+        Products of a vector with the training rows or their transpose; 0 where the
+        Hessian is factorised.
     converged : bool
-        Whether the dual test was passed.
+        Whether the method ended by its error estimate.
     all_rows : FoldProducts or None
         Products with all rows, if the folds shared them.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Minimise a cheap validation loss by a few log hyperparameters.
 
-One hyperparameter: safeguarded secant on the derivative. Several: L-BFGS-B. Both start
-from the best point of a scan along the line from the strongest to the weakest penalty.
+One hyperparameter: safeguarded secant on the derivative. Several: L-BFGS-B. A scan
+along the line from the strongest to the weakest penalties says where to start.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ Objective = Callable[[Array], tuple[float, Array]]
 
 RADIUS = 2.5  # of a move; the basis knows little farther away
 STEP = 0.02  # a move shorter than this changes nothing that could be measured
-PROBE = 0.25  # the first move at least: a curve can be flatter than was guessed
 GAIN = 1e-5  # neither does one that promises less than this share of the value
-SCAN_STEP = 1.0
+PROBE = 0.25  # the first move at least: a curve can be flatter than was guessed
+SCAN_STEP = 1.0  # between neighbours of a scan
 MAX_EVALUATIONS = 12
 
 
@@ -221,9 +221,7 @@ def _first_step(slope: float, value: float) -> float:
 
 
 def _secant_slope(x: float, slope: float, previous: tuple[float, float]) -> float:
-    """Return the curvature between two points, the last one's if they are one."""
-    if x == previous[0]:
-        return abs(slope)
+    """Return the mean curvature between two points."""
     return (slope - previous[1]) / (x - previous[0])
 
 

@@ -32,7 +32,7 @@ def warm_fit(
     tolerance: float,
     products: FoldProducts | None = None,
 ) -> tuple[Array, int]:
-    """Minimise a training objective.
+    """Minimise a training objective; warn where ten times the tolerance is not reached.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def warm_fit(
     tolerance : float
         Norm of the gradient at the end, as a share of that at zero.
     products : FoldProducts, default=None
-        Products with all rows, where there are some already; used if single.
+        Products with all rows, where there are some already; used at their precision.
 
     Returns
     -------

@@ -38,14 +38,15 @@ class EmpiricalDensity(DensityReaders):
     """Density of good hyperparameters, learned from earlier searches.
 
     A Gaussian kernel density on the unit cube of a space, the kernels cut at its faces
-    and renormalised, with a uniform floor that shrinks as source tasks are added; every
-    task weighs the same. Unordered choices have smoothed frequencies, and numbers a
-    density for each combination of choices.
+    and renormalised, with a uniform floor that shrinks as source tasks are added; tasks
+    weigh the same unless they have a ``weight``. Unordered choices have smoothed
+    frequencies, and numbers a density for each combination of choices.
 
     Parameters
     ----------
     top : int, default=3
-        How many of a task's best configurations enter.
+        How many of a task's best configurations enter; of one with fewer than 50
+        evaluations the best alone.
     floor : float, default=None
         Share of the uniform density; None means max(0.1, 3 / (n_tasks + 3)).
     joint : bool, default=True
@@ -67,7 +68,7 @@ class EmpiricalDensity(DensityReaders):
     source_ : str
         Where the points come from.
     dropped_ : list of str
-        Tasks left out because their scores do not vary.
+        Tasks left out because their scores hardly vary or are often equal.
 
     See Also
     --------

@@ -26,9 +26,10 @@ class SourceTask:
     Meta-data from anywhere become a density by way of such tasks: spreadsheets, other
     tuners, competitions. Histories, OpenML and auto-sklearn's archives have readers
     that make them. Scores are compared within a task only, so that each may have a
-    metric of its own. A task whose scores vary by less than 0.02, or are mostly ties,
-    is left out; one with fewer than 50 runs lends its best configuration alone; all
-    weigh the same unless ``weight`` says otherwise.
+    metric of its own. A task whose scores vary by less than 0.02, or whose best is
+    shared by more than a fifth of the runs, is left out; one with fewer than 50 runs
+    lends its best configuration alone; all weigh the same unless ``weight`` says
+    otherwise.
 
     Attributes
     ----------

@@ -53,10 +53,10 @@ class HOAG(Optimizer):
 
     A projected descent in the unit cube. The inner problem of trial k is solved to the
     relative accuracy ``tau_k = max(3 tolerance, initial_tolerance 0.3^k)``, k counting
-    accepted steps. A step is accepted if the loss does not rise by more than that
-    accuracy; otherwise the region is shrunk and the step tried again. The paper's
-    adaptive step length is replaced by BFGS curvature within a region of adaptive
-    radius (in one dimension: the secant rule).
+    accepted steps. A step is accepted if the loss does not rise by more than half of
+    that share of it; otherwise the region is shrunk and the step tried again. The
+    paper's adaptive step length is replaced by BFGS curvature within a region of
+    adaptive radius (in one dimension: the secant rule).
 
     It needs gradients. Coordinates without one (categories, integers, parameters of
     earlier pipeline steps) stay where the run starts.

@@ -48,7 +48,7 @@ class AccSMBOSearchCV(GradientSearchCV):
         As in scikit-learn. Splits are drawn once and shared by all candidates.
     verbose : int, default=0
         0: silent; 1: a line at the start, and a progress bar in a terminal; more: a
-        line for each fold.
+        line for each fold that the estimator itself is fitted on.
     pre_dispatch : int or str, default="2*n_jobs"
         Without effect, kept for scikit-learn's signature: work is handed out when a
         worker is free.
@@ -93,12 +93,12 @@ class AccSMBOSearchCV(GradientSearchCV):
         values they stood at are the candidates, at most `n_iter`. It is done where no
         other argument asks for single candidates (`optimizer`, `density`, `storage`,
         time and memory limits, `executor`, `selection`, `stop_when`, training scores,
-        predictions, several metrics). Else, and with "evaluate", candidates of a model
-        and a metric that can be differentiated are solved by accsmbo itself, with
-        gradients, as accurately as the search needs at the time. Either way the best is
-        scored again by the estimator's own fit, so that ``best_score_`` is what
-        ``cross_val_score`` gives. "estimator": every candidate is fitted by the
-        estimator, without gradients.
+        predictions, several metrics, `verbose` above 1). Else, and with "evaluate",
+        candidates of a model and a metric that can be differentiated are solved by
+        accsmbo itself, with gradients, as accurately as the search needs at the time.
+        Either way the best is scored again by the estimator's own fit, so that
+        ``best_score_`` is what ``cross_val_score`` gives. "estimator": every candidate
+        is fitted by the estimator, without gradients.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
