@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from accsmbo._sklearn_private import Interval
 from accsmbo.hypergradients import Solution, find_inner_problem
 from accsmbo.hypergradients._hessian import DIRECT_SIZE
+from accsmbo.hypergradients._targets import encode_classes
 from accsmbo.linear_model._one_fit import OneFit, tune_penalties
 from accsmbo.linear_model._predictions import LinearOutputs
 from accsmbo.linear_model._warm_fit import warm_fit
@@ -77,7 +78,7 @@ class BilevelModel(BaseEstimator):
         ------
         ValueError
             If a parameter or the data are invalid, the metric has no gradient, or a
-            training part has one class only.
+            training part has one class only, rows of weight zero apart.
         """
         self._validate_params()
         X, y = self._read(X, y)
@@ -86,12 +87,15 @@ class BilevelModel(BaseEstimator):
         model = self._model()
         low, high = self._bounds()
         cv = check_cv(self.cv, y, classifier=self._classifies)
+        splits = [tuple(map(_as_rows, split)) for split in cv.split(X, y)]
+        if sample_weight is not None:
+            self._check_weights(sample_weight, y, splits)
         found = tune_penalties(
             model,
             {self._penalty_name: (low, high)},
             X,
             y,
-            [tuple(map(_as_rows, split)) for split in cv.split(X, y)],
+            splits,
             scoring=self._default_scoring if self.scoring is None else self.scoring,
             sample_weight=sample_weight,
             accuracy=self.accuracy,
@@ -102,13 +106,34 @@ class BilevelModel(BaseEstimator):
 
     def _bounds(self) -> tuple[float, float]:
         name = f"{self._penalty_name}_bounds"
-        low, high = (float(v) for v in getattr(self, name))
+        given = getattr(self, name)
+        try:
+            low, high = (float(v) for v in given)
+        except (TypeError, ValueError):
+            low = high = np.nan
         if not 0 < low < high < np.inf:
             raise ValueError(
-                f"{name} must hold two numbers, 0 < low < high, got {low} and {high}. "
+                f"{name} must hold two numbers, 0 < low < high, got {given!r}. "
                 "Give the smallest and the largest value to consider."
             )
         return low, high
+
+    def _check_weights(self, weight: Any, y: Any, splits: Any) -> None:
+        """Refuse weights with which a training problem has no solution."""
+        if weight.min() < 0:
+            raise ValueError(
+                f"sample_weight must not be negative, got {weight.min()}. Use 0 to "
+                "leave a row out."
+            )
+        for train, _ in splits:
+            kept = y[train][weight[train] > 0]
+            if not len(kept):
+                raise ValueError(
+                    "sample_weight must be positive for some training rows of each "
+                    "fold, got a fold with none. Use a cv that shuffles."
+                )
+            if self._classifies:
+                encode_classes(kept)
 
     def _store(self, found: OneFit) -> None:
         name = self._penalty_name

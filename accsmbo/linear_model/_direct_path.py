@@ -51,6 +51,7 @@ class DirectPath:
         self.problems, self.box = problems, box
         self.visits: list[Visit] = []
         self.error, self.converged = 0.0, True
+        self._n_loose = 0
         self.x, self.scan = box.strongest, Scan(*[np.zeros((0, 1))] * 3)
         zeros = [np.zeros(len(problem.F)) for problem in problems]
         self._exact = Objective(problems, zeros)
@@ -59,6 +60,7 @@ class DirectPath:
         """Look over the range, then settle the best valley."""
         self._exact.tolerance = LOOSE
         coarse = scan_penalties(self._evaluate, self.box, COARSE_STEP)
+        self._n_loose = len(self.visits)
         self.scan, curvatures = coarse.refined(FINE)
         self._exact.tolerance = TIGHT
         best = self.scan.best
@@ -74,8 +76,16 @@ class DirectPath:
         return float(self.visits[-1].losses.mean())
 
     def rescored(self) -> list[Visit]:
-        """Return the visits as they are."""
-        return self.visits
+        """Return the visits, those of the first look made tight.
+
+        Training ended early can look better than the minimum, most of all where the
+        curve is flat: a row that is not the minimum would be taken for the best.
+        """
+        seen = []
+        for visit in reversed(self.visits[: self._n_loose]):
+            self._exact(visit.x)
+            seen.append(self._exact.visit())
+        return seen[::-1] + self.visits[self._n_loose :]
 
     @property
     def coefficients(self) -> list[Array]:

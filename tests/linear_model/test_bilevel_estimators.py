@@ -138,26 +138,104 @@ def test_weights_change_the_model_as_they_change_that_of_scikit_learn():
     np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("bounds", [(0.0, 1.0), (2.0, 1.0), (1.0, np.inf)])
+@pytest.mark.parametrize(
+    "bounds", [(0.0, 1.0), (2.0, 1.0), (1.0, np.inf), (1.0,), ("a", "b"), (1.0, None)]
+)
 def test_bounds_must_be_an_increasing_positive_pair(bounds):
     with pytest.raises(ValueError, match="C_bounds must hold two numbers"):
         BilevelLogisticRegressionCV(bounds).fit(X, Y)
 
 
-def test_bad_data_and_metrics_are_refused_clearly():
+CLASSIFIERS = [BilevelLogisticRegressionCV, BilevelLinearSVCCV]
+REGRESSORS = [BilevelRidgeCV, BilevelPoissonRegressorCV]
+
+
+def target(cls):
+    return COUNTS if cls in REGRESSORS else Y
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("cls", CLASSIFIERS + REGRESSORS)
+def test_rows_that_are_not_finite_are_refused(cls, value, kind):
     broken = X.copy()
-    broken[3, 3] = np.inf
-    with pytest.raises(ValueError, match="infinity"):
-        BilevelLogisticRegressionCV().fit(broken, Y)
+    broken[3, 3] = value
+    with pytest.raises(ValueError, match="NaN" if np.isnan(value) else "infinity"):
+        cls().fit(kind(broken), target(cls))
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_metrics_and_folds_that_cannot_be_used_are_refused(cls):
     with pytest.raises(ValueError, match="has no gradient"):
-        BilevelLogisticRegressionCV(scoring="accuracy").fit(X, Y)
+        cls(scoring="accuracy").fit(X, Y)
     ordered = np.argsort(Y)
-    one_class = [(ordered[:30], ordered[30:])]
     with pytest.raises(ValueError, match="at least 2 classes"):
-        BilevelLogisticRegressionCV(cv=one_class).fit(X, Y)
+        cls(cv=[(ordered[:30], ordered[30:])]).fit(X, Y)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        cls(cv=3).fit(X, Y, sample_weight=(Y == 1).astype(float))
+    many = np.repeat([0, 1, 2], 60)
+    with pytest.raises(ValueError, match=r"holds the class .*2.* training part lacks"):
+        cls(cv=[(np.arange(120), np.arange(120, 180))]).fit(X[:180], many)
 
 
-def test_a_boundary_is_reported():
-    model = BilevelLogisticRegressionCV(C_bounds=(1e-4, 1e-3), cv=3).fit(X, Y)
+@pytest.mark.parametrize("cls", CLASSIFIERS + REGRESSORS)
+def test_weights_that_cannot_be_used_are_refused(cls):
+    weight = np.ones(len(X))
+    weight[5] = -1.0
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
+        cls(cv=3).fit(X, target(cls), sample_weight=weight)
+    rows = np.arange(len(X))
+    weight = (rows < 60).astype(float)
+    with pytest.raises(ValueError, match="got a fold with none"):
+        cls(cv=[(rows[60:], rows[:60])]).fit(X, target(cls), sample_weight=weight)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS + REGRESSORS)
+def test_columns_without_information_change_nothing(cls):
+    plain = cls(cv=3).fit(X, target(cls))
+    penalty = f"{plain._penalty_name}_"
+    more = cls(cv=3).fit(np.c_[X, np.zeros(len(X))], target(cls))
+    assert getattr(more, penalty) == pytest.approx(getattr(plain, penalty), rel=1e-3)
+    assert abs(more.coef_.ravel()[-1]) < 1e-12
+    if cls is not BilevelLinearSVCCV:  # it penalises the intercept, as liblinear does
+        more = cls(cv=3).fit(np.c_[X, np.full(len(X), 3.0)], target(cls))
+        assert more.best_score_ == pytest.approx(plain.best_score_, rel=1e-3)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS + REGRESSORS)
+@pytest.mark.parametrize("shape", [(24, 60), (180, 1)], ids=["n < p", "p = 1"])
+def test_extreme_shapes_are_those_of_a_grid(cls, shape):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=shape)
+    signal = Z[:, 0] + rng.normal(size=shape[0])
+    goal = np.round(np.exp(signal / 2)) if cls in REGRESSORS else signal > 0
+    model = cls(cv=3).fit(Z, goal)
+    name = model._penalty_name
+    grid = []
+    for value in np.geomspace(1e-4, 1e4, 9):
+        # A range of next to no width is one value.
+        ends = {f"{name}_bounds": (value, value * (1 + 1e-9))}
+        grid.append(cls(cv=3, **ends).fit(Z, goal).best_score_)
+    assert model.best_score_ >= max(grid) - 1e-3 * abs(max(grid))
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS + REGRESSORS)
+def test_a_range_without_the_optimum_is_reported(cls):
+    best = cls(cv=3).fit(X, target(cls))
+    assert best.at_bound_ is None
+    name = best._penalty_name
+    value = getattr(best, f"{name}_")
+    for low, high, end in ((30, 1000, "low"), (1e-3, 1 / 30, "high")):
+        ends = {f"{name}_bounds": (low * value, high * value)}
+        model = cls(cv=3, **ends).fit(X, target(cls))
+        assert model.at_bound_ == end
+        right = ends[f"{name}_bounds"][end == "high"]
+        assert getattr(model, f"{name}_") == pytest.approx(right)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_separable_classes_are_reported_at_the_weakest_penalty(cls):
+    Z = np.random.default_rng(0).normal(size=(90, 1))
+    model = cls(cv=3).fit(Z + np.sign(Z), Z[:, 0] > 0)
     assert model.at_bound_ == "high"
-    assert pytest.approx(1e-3) == model.C_
+    assert pytest.approx(1e4) == model.C_

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 import accsmbo.search._gradient_search as gradient_search
 import accsmbo.search._hoag as hoag
 from accsmbo import AccSMBOSearchCV, Real
-from accsmbo.linear_model import GroupRidge
+from accsmbo.linear_model import GroupRidge, _one_fit
 from accsmbo.metalearning import PriorDensity
 from accsmbo.optimizers import AccSMBO
 from accsmbo.search import HOAGSearchCV
@@ -181,6 +181,13 @@ NOT_AT_ONCE = {
 }
 
 
+def test_hoag_goes_step_by_step_where_asked(at_once):
+    found = search(HOAGSearchCV, solver="evaluate", n_iter=3)
+    assert at_once == [False]
+    assert len(found.history_) <= 3
+    assert "score_error_estimate" not in found.cv_results_
+
+
 @pytest.mark.parametrize("name", NOT_AT_ONCE)
 def test_what_asks_for_single_candidates_gets_them(name, at_once, capsys):
     found = search(**{"n_iter": 2, "density": None} | NOT_AT_ONCE[name])
@@ -195,6 +202,84 @@ def test_storage_is_kept_to(tmp_path, at_once):
 
 def test_other_models_are_evaluated(at_once):
     search(model=SVC(), space={"C": loguniform(0.1, 10)}, scoring="accuracy", n_iter=2)
+    assert at_once == [False]
+
+
+def noisy(n=90, p=6, seed=0):
+    """Return rows and labels whose best C is near one."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, p))
+    return Z, (Z[:, 0] + rng.normal(size=n) > 0).astype(int)
+
+
+def extremes():
+    """Return data, range and the end of it that is right, None where it is inside."""
+    Z, labels = noisy()
+    line = Z[:, :1] + np.sign(Z[:, :1])
+    constant = np.c_[Z, np.full(90, 3.0), np.zeros(90)]
+    return {
+        "separable": ((line, (line[:, 0] > 0).astype(int)), (1e-4, 1e4), 1e4),
+        "range above": ((Z, labels), (1e3, 1e4), 1e3),
+        "range below": ((Z, labels), (1e-6, 1e-4), 1e-4),
+        "constant column": ((constant, labels), (1e-4, 1e4), None),
+        "n < p": (noisy(40, 90), (1e-4, 1e4), None),
+        "p = 1": (noisy(p=1), (1e-4, 1e4), None),
+    }
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["small", "basis"])
+@pytest.mark.parametrize("name", extremes())
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_extremes_end_where_a_grid_says(cls, name, direct, at_once, monkeypatch):
+    if not direct:
+        monkeypatch.setattr(_one_fit, "DIRECT_WORK", 0)
+    data, ends, right = extremes()[name]
+    model = LogisticRegression(max_iter=5000, tol=1e-9)
+    found = search(cls, model, {"C": loguniform(*ends)}, data)
+    assert at_once == [True]
+
+    def exact(C):
+        tuned = clone(model).set_params(C=C)
+        return cross_val_score(tuned, *data, cv=3, scoring="neg_log_loss").mean()
+
+    assert found.best_score_ == pytest.approx(exact(**found.best_params_), abs=1e-6)
+    grid = np.array([exact(c) for c in np.geomspace(*ends, 9)])
+    assert found.best_score_ >= grid.max() - 1e-3 * abs(grid.max())
+    if right is not None:
+        assert found.best_params_["C"] == pytest.approx(right)
+
+
+def test_a_row_of_weight_zero_is_a_row_that_is_not_there(at_once):
+    Z, labels = noisy()
+    kept = np.arange(90) % 3 > 0
+    splits = [(np.arange(60), np.arange(60, 90)), (np.arange(30, 90), np.arange(30))]
+    apart = [(rows[kept[rows]], test[kept[test]]) for rows, test in splits]
+    own = {"scoring": "neg_log_loss", "random_state": 0}
+    model = LogisticRegression(max_iter=5000, tol=1e-9)
+    found, without = (
+        AccSMBOSearchCV(model, {"C": loguniform(1e-4, 1e4)}, cv=cv, **own).fit(
+            Z, labels, sample_weight=weight
+        )
+        for cv, weight in ((splits, kept.astype(float)), (apart, np.ones(90)))
+    )
+    assert at_once == [True, True]
+    assert found.best_score_ == pytest.approx(without.best_score_, abs=1e-6)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_a_fold_with_one_class_fails_as_in_any_search(cls, at_once):
+    Z, labels = noisy()
+    order = np.argsort(labels)
+    with pytest.raises(ValueError, match="class"):
+        search(
+            cls,
+            LogisticRegression(),
+            {"C": loguniform(1e-4, 1e4)},
+            (Z, labels),
+            cv=[(order[:30], order[30:])],
+            n_iter=2,
+            error_score="raise",
+        )
     assert at_once == [False]
 
 
