@@ -48,6 +48,8 @@ SCAN_ROWS = 8000  # over all folds
 ACCURACY = 1e-3  # share of the validation loss that the dual test lets through
 NEAR = 0.5  # distance over which an adjoint is good, and of the move it allows
 UNTRUSTED = 10.0  # times the accuracy: an adjoint at such an error is solved again
+STALE = 30.0  # times the gradient at an adjoint over today's: it is solved again
+EXTRAPOLATED = 3.0  # move over which tangents give a start
 
 
 @dataclass
@@ -81,7 +83,7 @@ class Objective:
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         starts = [point.c for point in self.points] or self.starts
-        if self.points and self.x is not None and np.abs(x - self.x).max() <= 3:
+        if self.x is not None and np.abs(x - self.x).max() <= EXTRAPOLATED:
             move = x - self.x
             starts = [p.c + move @ p.tangents for p in self.points]
         self.points = [
@@ -273,7 +275,7 @@ class BilevelNewton:
         relative = max(fold.relative for fold in self.folds)
         if relative > self._gradient_tolerance:
             return False
-        return not self._adjoint_is_near() or relative < self._adjoint_at[1] / 30
+        return not self._adjoint_is_near() or relative < self._adjoint_at[1] / STALE
 
     def _adjoint_is_near(self) -> bool:
         return self._distance(self._adjoint_at[0]) <= NEAR

@@ -8,7 +8,7 @@ Features often come in families: word counts beside prices, lags of several seri
 sensors of several kinds. One ridge penalty for all of them is a compromise, one for
 each family is a search in as many dimensions. Grids and random search are lost there.
 The gradient of the validation loss by all penalties costs one linear solve, and a
-descent along it needs a dozen evaluations.
+descent along it needs some twenty evaluations.
 """
 
 # %%

@@ -6,7 +6,7 @@ Tuning for the price of one fit
 
 The penalty of logistic regression on handwritten digits, by a grid of twenty values and
 by Newton steps that train and tune at once. The grid pays for a hundred fits; the other
-way pays for about one fit a fold, and sees the whole range too.
+way for a few, and sees the whole range too.
 """
 
 # %%
@@ -61,8 +61,8 @@ print("good values of C:", model.local_maxima_.round(4), "at an end:", model.at_
 # What the search saw
 # -------------------
 #
-# The line is the validation curve as the search knew it at the end, the dots are the
-# values it stood at, the crosses the grid.
+# The line is the validation curve as the search knows it, the dots are the values it
+# stood at, the crosses the grid.
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.plot(model.scan_["C"], model.scan_["score"], color="C0", label="scan")
@@ -81,5 +81,6 @@ plt.show()
 # ---------------
 #
 # :class:`~accsmbo.AccSMBOSearchCV` goes the same way by itself where the space is one
-# continuous penalty: ``AccSMBOSearchCV(LogisticRegression(), {"C": loguniform(1e-4,
-# 1e4)}, scoring="neg_log_loss")``. See :doc:`/user_guide/one_fit` for how it works.
+# continuous penalty or a few: ``AccSMBOSearchCV(LogisticRegression(), {"C":
+# loguniform(1e-4, 1e4)}, scoring="neg_log_loss")``. See :doc:`/user_guide/one_fit` for
+# how it works.

@@ -41,7 +41,8 @@ past = [
 
 # %%
 # The density lives on the unit cube of the space; here it is drawn in the units of the
-# parameters, with the best three of each past search.
+# parameters, with the best three of each past search. It is made of the best alone:
+# only searches with 50 candidates or more lend three.
 import matplotlib.pyplot as plt
 
 from accsmbo import EmpiricalDensity
