@@ -92,9 +92,8 @@ def is_worse_by_test(differences: Differences, level: float) -> bool:
 
     Given k of K differences that are independent and normal, the mean of all K has the
     predictive distribution ``mean(d) + s sqrt(1/k - 1/K) t``. The challenger is out
-    where that lies below zero with probability at most ``level / (K - 1)``: there are
-    at most K - 1 such looks, so that all of them together drop a challenger that would
-    have won with probability at most `level` (Bonferroni).
+    where that lies below zero with probability at most `level`. This holds for each
+    look; several looks at one challenger are not corrected for.
 
     Parameters
     ----------

@@ -90,7 +90,9 @@ class AccSMBO(SMBO):
         Where it ends.
     initial_design : InitialDesign, default=None
         None means the centre and three Sobol points, of which only the centre is
-        evaluated if that gives a full gradient. Never drawn from the density.
+        evaluated if that gives a full gradient. The mode of a density learned from 20
+        tasks of 50 evaluations or more comes before it, where `points_to_evaluate` is
+        None.
     points_to_evaluate : list of dict, default=None
         Params to ask first; they count as points of the design.
     random_state : int, RandomState, Generator or None, default=None
