@@ -25,6 +25,7 @@ from accsmbo.ensembles._training._hyperparameters import Hyperparameters
 from accsmbo.ensembles._training._progress import progress_bar
 from accsmbo.ensembles._training._state import (
     TrainingState,
+    check_place,
     fingerprint,
     load_state,
     save_state,
@@ -96,6 +97,7 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         mark = None
         if self.checkpoint is not None:
             mark = self._fingerprint(X, codes)
+            check_place(self.checkpoint)
             if state is None and Path(self.checkpoint).exists():
                 state = load_state(self.checkpoint, mark)
         if state is None:
@@ -133,6 +135,7 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             self._state = self._trainer.start(root_seed(self.random_state), self.dtype)
         training, validation = self._split((X, codes), self._state.split_seed)
         self._trainer.run_epoch(self._state, training, validation)
+        self._check_loss(self._state)
         self._finish(self._state)
         return self
 
@@ -255,11 +258,12 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _image_shape(self) -> tuple[int, int, int]:
         shape = () if self.image_shape is None else tuple(self.image_shape)
-        if len(shape) not in (2, 3):
+        whole = all(isinstance(n, Integral) and int(n) > 0 for n in shape)
+        if len(shape) not in (2, 3) or not whole:
             raise ValueError(
-                "image_shape must be (height, width) or (height, width, channels) with "
-                f"architecture='lenet', got {self.image_shape!r}. Give for example "
-                "(28, 28)."
+                "image_shape must be (height, width) or (height, width, channels), "
+                "integers >= 1, with architecture='lenet', got "
+                f"{self.image_shape!r}. Give for example (28, 28)."
             )
         height, width, channels = (*shape, 1)[:3]
         if height * width * channels != self.n_features_in_:
@@ -309,12 +313,21 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         with progress_bar(target, state.epoch, verbose=self.verbose) as bar:
             while state.epoch < target and not self._stops(state):
                 self._trainer.run_epoch(state, training, validation)
+                self._check_loss(state)
                 if self.early_stopping and validation is not None:
                     self._watch(state, validation)
                 if mark is not None and self.checkpoint is not None:
                     save_state(self.checkpoint, state, mark)
                 bar(state.loss_curve[-1])
         self._finish(state)
+
+    def _check_loss(self, state: TrainingState) -> None:
+        if not np.isfinite(state.loss_curve[-1]):
+            raise ValueError(
+                f"The training loss is {state.loss_curve[-1]} after epoch "
+                f"{state.epoch}. Scale X to about unit size, or give a smaller "
+                "learning_rate_init."
+            )
 
     def _watch(self, state: TrainingState, validation: Data) -> None:
         """Record the validation loss and keep the best parameters."""

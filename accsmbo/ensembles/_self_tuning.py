@@ -81,7 +81,7 @@ class SelfTuningClassifier(BaseTunedEnsemble):
         Show a progress bar.
     dtype : {"float32", "float64"}, default="float32"
         Precision of the training; predictions are computed in double precision.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState instance or None, default=None
         Source of starting values, batches and masks.
 
     Attributes

@@ -98,21 +98,19 @@ def check_bounds(
     ValueError
         If there are not two numbers with 0 < low < high.
     """
-    values = np.asarray(bounds, dtype=np.float64).ravel()
     limit = np.inf if below is None else below
     requirement = "(low, high) with 0 < low < high"
     if below is not None:
         requirement += f" < {below:g}"
-    if values.shape != (2,):
-        raise ValueError(f"{name} must be {requirement}, got {bounds!r}.")
-    low, high = values
+    try:
+        low, high = (float(value) for value in bounds)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {requirement}, got {bounds!r}.") from None
     if not 0.0 < low < high < limit:
-        swap = (
-            f" Swap them: ({high:g}, {low:g})."
-            if 0.0 < high < low < limit
-            else (
-                " The logarithms of the bounds are learned, so both must be positive."
-            )
-        )
-        raise ValueError(f"{name} must be {requirement}, got {bounds!r}.{swap}")
-    return float(low), float(high)
+        hint = ""
+        if 0.0 < high < low < limit:
+            hint = f" Swap them: ({high:g}, {low:g})."
+        elif min(low, high) <= 0.0:
+            hint = " The logarithms of the bounds are learned: both must be positive."
+        raise ValueError(f"{name} must be {requirement}, got {bounds!r}.{hint}")
+    return low, high

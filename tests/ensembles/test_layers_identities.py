@@ -169,6 +169,102 @@ def test_the_regulariser_equals_the_naive_sum(make, regularize_factors, rng):
     np.testing.assert_allclose(value, total / (K * B), rtol=1e-12)
 
 
+OPTIONS = {
+    "plain": {},
+    "batch": {"factors": FACTORS},
+    "batch, factors not regularised": {"factors": FACTORS, "regularize_factors": False},
+    "self-tuning": {"tuned": True},
+    "hyper-batch": {"factors": FACTORS, "tuned": True},
+    "hyper-batch, tied": {"factors": FACTORS, "tuned": True, "tie_factors": True},
+    "hyper-batch, tied, factors not regularised": {
+        "factors": FACTORS,
+        "tuned": True,
+        "tie_factors": True,
+        "regularize_factors": False,
+    },
+}
+
+
+def naive(X, kernel, bias, padding):
+    """Apply one example's own kernel (l, l, r, s), or (r, s), as it is written."""
+    if kernel.ndim == 2:
+        return X @ kernel + bias
+    size = len(kernel)
+    if padding == "same":
+        before = (size - 1) // 2
+        X = np.pad(X, [(before, size - 1 - before)] * 2 + [(0, 0)])
+    height, width = (length - size + 1 for length in X.shape[:2])
+    return np.array(
+        [
+            [
+                np.tensordot(X[i : i + size, j : j + size], kernel, axes=3) + bias
+                for j in range(width)
+            ]
+            for i in range(height)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "padding"), [(0, ""), (1, "same"), (2, "same"), (3, "valid"), (5, "same")]
+)
+@pytest.mark.parametrize(
+    ("form", "n_members", "n_examples"),
+    [
+        (form, *sizes)
+        for form, options in OPTIONS.items()
+        for sizes in [(1, 1), (2, 5), (5, 2)]
+        if sizes[0] == 1 or "factors" in options
+    ],
+)
+def test_layers_of_any_size_are_what_the_paper_writes(
+    form, size, padding, n_members, n_examples, rng
+):
+    """Each example's kernel and bias by (7), (10), (11), and the sum (12) over them."""
+    options = OPTIONS[form]
+    if size:
+        layer = ConvolutionLayer(
+            3, 4, kernel_size=size, padding=padding, n_members=n_members, **options
+        )
+        shape, kernel_shape = (7, 6, 3), (size, size, 3, 4)
+    else:
+        layer = DenseLayer(6, 4, n_members=n_members, **options)
+        shape, kernel_shape = (6,), (6, 4)
+    params = random_parameters(layer, rng)
+    W = params["W"].reshape(kernel_shape)
+    X = rng.normal(size=(n_members, n_examples, *shape))
+    strengths = nu, nu_bias = rng.random((2, n_members, n_examples))
+    e = rng.normal(size=(n_members, n_examples, 8)) if layer.tuned else None
+    if layer.tuned:
+        Z = forward(layer, params, X, e)
+        value = penalty(layer, params, strengths, e)
+    else:
+        Z = layer.forward(params, X)[0]
+        value = layer.penalty(params, tuple(strengths)).value
+    total = 0.0
+    for k in range(n_members):
+
+        def factor(rows, columns, k=k):
+            names = {"u": "r", "v": "s"} if layer.tie_factors else {}
+            if layer.factors is None:
+                return 1.0
+            return np.outer(*[params[names.get(n, n)][k] for n in (rows, columns)])
+
+        for i in range(n_examples):
+            kernel, seen, bias = W * factor("r", "s"), W, params["b"][k]
+            if layer.tuned:
+                moved = params["Delta"].reshape(kernel_shape) * e[k, i, :4]
+                kernel, seen = kernel + moved * factor("u", "v"), seen + moved
+                bias = bias + params["delta"][k] * e[k, i, 4:]
+            if layer.regularize_factors:
+                seen = kernel
+            np.testing.assert_allclose(
+                Z[k, i], naive(X[k, i], kernel, bias, padding), rtol=1e-10, atol=1e-12
+            )
+            total += nu[k, i] * (seen**2).sum() + nu_bias[k, i] * (bias**2).sum()
+    np.testing.assert_allclose(value, total / nu.size, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n_members", [1, K])
 def test_the_low_rank_layer_equals_its_dense_kernel(n_members, rng):
     factors = FACTORS if n_members > 1 else None

@@ -28,7 +28,6 @@ TAGS = [
     "conv_batch",
     "conv_hyper_eq0_reg1",
 ]
-N_MEMBERS, N_EXAMPLES = 3, 4
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
 
 
@@ -44,22 +43,22 @@ def reference():
         return {name: stored[name] for name in stored.files}
 
 
-def by_member(rows):
-    """Return member-major rows with a member axis in front."""
-    return rows.reshape(N_MEMBERS, N_EXAMPLES, *rows.shape[1:])
-
-
-def build(tag, kernel):
+def build(tag, kernel, n_members):
     options = {
-        "n_members": N_MEMBERS,
+        "n_members": n_members,
         "factors": RandomSigns(),
         "tuned": "hyper" in tag,
         "tie_factors": "eq1" in tag,
         "regularize_factors": "reg0" not in tag,
     }
     if tag.startswith("conv"):
-        return ConvolutionLayer(*kernel.shape[-2:], kernel_size=3, **options)
+        size = len(kernel)
+        return ConvolutionLayer(*kernel.shape[-2:], kernel_size=size, **options)
     return DenseLayer(*kernel.shape, **options)
+
+
+def test_every_stored_case_is_compared(reference):
+    assert {name.split("__")[0] for name in reference} == set(TAGS)
 
 
 @pytest.mark.parametrize("tag", TAGS)
@@ -71,13 +70,20 @@ def test_outputs_regulariser_and_gradients(reference, tag):
         if name.startswith(prefix)
     }
     given |= {k.replace("delta_bias", "delta"): v for k, v in given.items()}
-    layer = build(tag, given["W"])
+    n_members = len(given["r"])
+    n_examples = len(given["X"]) // n_members
+
+    def by_member(rows):
+        """Return member-major rows with a member axis in front."""
+        return rows.reshape(n_members, n_examples, *rows.shape[1:])
+
+    layer = build(tag, given["W"], n_members)
     params = {
         name: given[name].reshape(entry.shape)
         for name, entry in layer.parameter_shapes().items()
     }
     embedding = e = None
-    lam = np.zeros((N_MEMBERS, N_EXAMPLES, 2))
+    lam = np.zeros((n_members, n_examples, 2))
     if layer.tuned:
         # The identity as the linear embedding makes z the embeddings themselves.
         e, lam = by_member(given["e"]), by_member(given["lam"])

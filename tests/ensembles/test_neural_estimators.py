@@ -98,6 +98,19 @@ def test_labels_may_be_strings(cls, iris):
     assert estimator.score(X, names) > 0.9
 
 
+@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"tuning": "layerwise"}])
+def test_one_member_without_factors_is_the_self_tuning_network(options, iris):
+    X, y = iris
+    options = {"max_iter": 12, "label_smoothing_bounds": (1e-3, 0.1), **options}
+    single = make(SelfTuningClassifier, **options).fit(X, y)
+    hyper = make(
+        HyperBatchEnsembleClassifier, n_members=1, factor_init=None, **options
+    ).fit(X, y)
+    assert hyper.n_parameters_ == single.n_parameters_
+    np.testing.assert_array_equal(hyper.lambda_path_, single.lambda_path_)
+    np.testing.assert_array_equal(hyper.predict_proba(X), single.predict_proba(X))
+
+
 def test_the_seed_decides_everything(cls, iris):
     X, y = iris
     first = make(cls).fit(X, y).predict_proba(X)
@@ -177,6 +190,24 @@ def test_early_stopping_keeps_the_best_parameters(cls, iris):
     # Stopping after the best epoch gives the parameters that were kept.
     again = make(cls, early_stopping=True, max_iter=n_best, tol=0.0).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(X), estimator.predict_proba(X))
+
+
+def test_early_stopping_resumes_exactly(cls, iris, tmp_path):
+    """The best parameters and the epochs since then are part of a checkpoint."""
+    options = {"early_stopping": True, "n_iter_no_change": 3, "tol": 1e-2}
+    whole = make(cls, max_iter=400, **options).fit(*iris)
+    assert 4 < whole.n_iter_ < 400
+    options["checkpoint"] = tmp_path / "run.npz"
+    make(cls, max_iter=whole.n_iter_ - 2, **options).fit(*iris)
+    resumed = make(cls, max_iter=400, **options).fit(*iris)
+    assert resumed.n_iter_ == whole.n_iter_
+    assert resumed.validation_curve_ == whole.validation_curve_
+    np.testing.assert_array_equal(
+        resumed.predict_proba(iris[0]), whole.predict_proba(iris[0])
+    )
+    # A run that has ended stays as it is.
+    again = make(cls, max_iter=500, **options).fit(*iris)
+    assert again.loss_curve_ == whole.loss_curve_
 
 
 def test_the_progress_bar_shows_the_loss(cls, iris, capsys):
@@ -273,14 +304,48 @@ def test_one_class_is_refused(cls, iris):
     X, _ = iris
     refuse(make(cls), X, np.ones(150), "y must have at least 2 classes, got 1 class")
 
+    strings = np.repeat("only", 150)
+    refuse(make(cls), X, strings, "at least 2 classes, got 1 class: ['only']")
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        make(cls).partial_fit(X, strings)
 
-def test_nan_is_refused(cls, iris):
+
+@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_rows_that_are_not_finite_are_refused(cls, value, name, iris):
     X, y = iris
     broken = X.copy()
-    broken[3, 1] = np.nan
-    refuse(make(cls), broken, y, "Input X contains NaN")
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        make(cls).fit(X, y).predict(broken)
+    broken[3, 1] = value
+    refuse(make(cls), broken, y, f"Input X contains {name}")
+    started = make(cls).partial_fit(X, y)
+    for use in (started.predict, lambda rows: started.partial_fit(rows, y)):
+        with pytest.raises(ValueError, match=f"Input X contains {name}"):
+            use(broken)
+
+
+def test_labels_that_were_not_there_are_refused(cls, iris):
+    X, y = iris
+    estimator = make(cls, warm_start=True).fit(X[y < 2], y[y < 2])
+    refuse(estimator, X, y, "y has labels [2] that were not there at first")
+
+
+def test_a_training_that_diverges_is_stopped(cls, iris):
+    X, y = iris
+    with np.errstate(all="ignore"):
+        refuse(make(cls, learning_rate_init=1e30), X, y, "Scale X to about unit size")
+
+
+def test_bad_checkpoints_are_refused_before_training(cls, iris, tmp_path):
+    path = tmp_path / "run.npz"
+    whole = make(cls, max_iter=1, checkpoint=path).fit(*iris)
+    content = path.read_bytes()
+    for damaged in (b"", b"text", content[:-100]):
+        path.write_bytes(damaged)
+        refuse(whole, *iris, "is not a checkpoint or is damaged. Delete the file")
+    np.savez(path, theta=np.zeros(3))
+    refuse(whole, *iris, "is not a checkpoint")
+    absent = tmp_path / "absent" / "run.npz"
+    with pytest.raises(FileNotFoundError, match="Make the folder"):
+        make(cls, checkpoint=absent).fit(*iris)
 
 
 def test_the_wrong_number_of_features_is_refused(cls, iris):
@@ -297,6 +362,8 @@ def test_the_wrong_number_of_features_is_refused(cls, iris):
     [
         (None, "image_shape must be (height, width)"),
         ((4,), "image_shape must be (height, width)"),
+        ((2.0, 2.0), "integers >= 1, with architecture='lenet', got (2.0, 2.0)"),
+        ((-2, -2), "integers >= 1, with architecture='lenet', got (-2, -2)"),
         ((3, 3), "image_shape=(3, 3) needs 9 features, but X has 4"),
         ((2, 2), "image_shape=(2, 2) is too small"),
     ],
@@ -314,9 +381,13 @@ def test_an_image_shape_that_does_not_fit_is_refused(cls, shape, message, iris):
             "l2_bounds must be (low, high) with 0 < low < high, got (10.0, 0.1). "
             "Swap them: (0.1, 10).",
         ),
-        ({"l2_bounds": (0.0, 1.0)}, "are learned, so both must be positive"),
+        ({"l2_bounds": (0.0, 1.0)}, "are learned: both must be positive"),
         ({"l2_bounds": (1.0, 2.0, 3.0)}, "l2_bounds must be (low, high)"),
-        ({"dropout_bounds": (0.1, 1.0)}, "with 0 < low < high < 1, got (0.1, 1.0)"),
+        ({"dropout_bounds": (0.1, 1.0)}, "with 0 < low < high < 1, got (0.1, 1.0)."),
+        ({"dropout_bounds": (0.5, 0.1)}, "got (0.5, 0.1). Swap them: (0.1, 0.5)."),
+        ({"label_smoothing_bounds": (0.5, 0.1)}, "Swap them: (0.1, 0.5)."),
+        ({"l2_bounds": (np.nan, 1.0)}, "0 < low < high, got (nan, 1.0)."),
+        ({"l2_bounds": ("a", "b")}, "0 < low < high, got ('a', 'b')."),
         ({"label_smoothing_bounds": (0.0, 0.2)}, "label_smoothing_bounds must be"),
     ],
 )

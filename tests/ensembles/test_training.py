@@ -7,6 +7,7 @@ import pytest
 from accsmbo.ensembles._layers._adam import AdamState, adam_update
 from accsmbo.ensembles._layers._distributions import LogUniform, SigmoidNormal
 from accsmbo.ensembles._layers._initializers import GaussianAroundOne
+from accsmbo.ensembles._layers._stages import Signals
 from accsmbo.ensembles._training._architectures import (
     LayerOptions,
     lenet,
@@ -316,6 +317,24 @@ def test_a_fingerprint_depends_on_settings_and_data():
     }
     assert len(marks) == 4
     assert fingerprint({"alpha": 1.0}, X) == fingerprint({"alpha": 1.0}, X.copy())
+
+
+def test_predictions_are_at_the_means_of_the_ranges():
+    """(b - a) / log(b / a) of each member, scaled to [-1, 1] in its logarithm."""
+    trainer = make_trainer()
+    state = trainer.start(0, "float64")
+    state.xi[0, :, 0] += 0.7
+    state.xi[1, :, 1] -= 0.4
+    X, _ = make_data()
+    a, b = np.exp(np.moveaxis(state.xi, 2, 0))
+    low, high = np.log(np.array(trainer.hyperparameters.bounds).T)
+    z = 2 * (np.log((b - a) / np.log(b / a)) - low) / (high - low) - 1
+    params = trainer.network.layout.views(state.theta)
+    each = np.repeat(z[:, None], len(X), axis=1)
+    expected = trainer.network.forward(params, X[None], Signals(each))[0]
+    np.testing.assert_allclose(
+        trainer.member_logits(state.theta, state.xi, X), expected, rtol=1e-10
+    )
 
 
 def test_predictions_in_chunks_equal_predictions_at_once(monkeypatch):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -74,6 +75,16 @@ def fingerprint(settings: Mapping[str, Any], *arrays: np.ndarray) -> str:
     return digest.hexdigest()
 
 
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise if no checkpoint can be written to a path, before anything is trained."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"checkpoint must lie in a folder that exists, got {os.fspath(path)!r}. "
+            f"Make the folder {os.fspath(folder)!r} first."
+        )
+
+
 def save_state(path: str | os.PathLike[str], state: TrainingState, mark: str) -> None:
     """Write a state to a file, whole or not at all.
 
@@ -137,11 +148,17 @@ def load_state(path: str | os.PathLike[str], mark: str) -> TrainingState:
     Raises
     ------
     ValueError
-        If the checkpoint belongs to other settings or other data.
+        If the checkpoint belongs to other settings or other data, or is no checkpoint.
     """
-    with np.load(path, allow_pickle=False) as stored:
-        data = {name: stored[name] for name in stored.files}
-    meta = json.loads(str(data["meta"]))
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            data = {name: stored[name] for name in stored.files}
+        meta = json.loads(str(data["meta"]))
+    except (ValueError, EOFError, KeyError, AttributeError, BadZipFile) as error:
+        raise ValueError(
+            f"checkpoint {os.fspath(path)!r} is not a checkpoint or is damaged. "
+            "Delete the file or give another path."
+        ) from error
     if meta["fingerprint"] != mark:
         raise ValueError(
             f"checkpoint {os.fspath(path)!r} belongs to another run: settings or "
