@@ -11,7 +11,7 @@ BLOCK = 32768  # entries: six float32 arrays of this length fit the second-level
 
 @dataclass
 class AdamState:
-    """First and second moments of the gradient and the number of steps taken."""
+    """Discounted sums of the gradient and of its square, and the number of steps."""
 
     first: np.ndarray
     second: np.ndarray
@@ -42,8 +42,11 @@ def adam_update(
         Learning rate of each part of the vector.
     """
     state.step += 1
-    correction = (1.0 - BETA_2**state.step) ** 0.5 / (1.0 - BETA_1**state.step)
-    epsilon = EPSILON * (1.0 - BETA_2**state.step) ** 0.5
+    # With the sums of g and g^2 in place of the means, and what that takes from the
+    # rate and from epsilon, two passes over the vector are saved.
+    unbiased = (1.0 - BETA_2**state.step) / (1.0 - BETA_2)
+    shrink = (1.0 - BETA_1) / (1.0 - BETA_1**state.step) * unbiased**0.5
+    epsilon = EPSILON * unbiased**0.5
     work = np.empty(min(BLOCK, len(values)), values.dtype)
     for part, rate in learning_rates:
         start, stop, _ = part.indices(len(values))
@@ -52,14 +55,12 @@ def adam_update(
             m, v, g = state.first[block], state.second[block], gradient[block]
             free = work[: len(g)]
             m *= BETA_1
-            np.multiply(g, 1.0 - BETA_1, out=free)
-            m += free
-            v *= BETA_2
+            m += g
             np.multiply(g, g, out=free)
-            free *= 1.0 - BETA_2
+            v *= BETA_2
             v += free
             np.sqrt(v, out=free)
             free += epsilon
             np.divide(m, free, out=free)
-            free *= rate * correction
+            free *= rate * shrink
             values[block] -= free
