@@ -2,8 +2,8 @@
 """The training matrix as an operator, with an optional constant column.
 
 X is (n, p); with an intercept the operator is ``[X, c 1]`` of shape (n, p + 1).
-Columns of a sparse X without a training entry are dropped: their coefficients
-are zero at any positive penalty.
+Columns of a sparse X without an entry are dropped: their coefficients are zero at any
+positive penalty.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ class Design:
     Parameters
     ----------
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Training rows.
+        Training rows, or all rows where the folds share them.
     constant : float
         Value of the constant column; 0 means none.
     dtype : dtype
@@ -69,36 +69,35 @@ class Design:
         product = self._transposed @ r
         if not self.constant:
             return np.asarray(product)
-        last = np.atleast_1d(self.constant * r.sum(axis=0))[None]
-        return np.concatenate([product, last.reshape(1, *r.shape[1:])]).astype(
-            self.dtype, copy=False
-        )
+        result = _with_row(product, self.constant * r.sum(axis=0))
+        return result.astype(self.dtype, copy=False)
 
     def squared_adjoint(self, d: Array) -> Array:
         """Return ``([X, c] o [X, c])^T d``, the diagonal of ``X^T diag(d) X``."""
         if self._squared is None:
-            self._squared = self.X**2 if not self._sparse else self.X.copy()
-            if self._sparse:
-                self._squared.data **= 2
+            self._squared = self._squares() if self._sparse else self.X**2
         product = self._squared.T @ d
         if not self.constant:
             return np.asarray(product)
-        last = np.asarray(self.constant**2 * d.sum(axis=0)).reshape(1, *d.shape[1:])
-        return np.concatenate([product, last]).astype(self.dtype, copy=False)
+        result = _with_row(product, self.constant**2 * d.sum(axis=0))
+        return result.astype(self.dtype, copy=False)
 
     def column_squares(self) -> Array:
         """Return the sum of squares of each column, kept after the first call."""
         if self._column_squares is None:
             if self._sparse:
-                parts = self.X.data**2, self.X.indices, self.X.indptr
-                ones = np.ones(self.X.shape[0], self.dtype)
-                squares = _csr(parts, shape=self.X.shape).T @ ones
+                squares = self._squares().T @ np.ones(self.X.shape[0], self.dtype)
             else:
                 squares = np.einsum("ij,ij->j", self.X, self.X)
             if self.constant:
                 squares = np.append(squares, self.constant**2 * self.X.shape[0])
             self._column_squares = squares.astype(self.dtype)
         return self._column_squares
+
+    def _squares(self) -> Any:
+        """Return the squared entries of a sparse X, which shares its indices."""
+        parts = self.X.data**2, self.X.indices, self.X.indptr
+        return _csr(parts, shape=self.X.shape)
 
     def columns(self, index: Array) -> Array:
         """Return some columns of ``[X, c]`` as a dense matrix."""
@@ -168,5 +167,9 @@ def raw_outputs_vjp(X: Any, cotangent: Array, constant: float) -> Array:
     product = np.asarray(X.T @ cotangent)
     if not constant:
         return product
-    last = np.asarray(constant * cotangent.sum(axis=0))
-    return np.concatenate([product, last.reshape(1, *cotangent.shape[1:])])
+    return _with_row(product, constant * cotangent.sum(axis=0))
+
+
+def _with_row(product: Array, last: Any) -> Array:
+    """Return a product with X^T and, below it, that with the constant column."""
+    return np.concatenate([product, np.reshape(last, (1, *product.shape[1:]))])

@@ -63,11 +63,6 @@ class Box:
         low, high = np.maximum(x - radius, self.low), np.minimum(x + radius, self.high)
         return Box(low, high, self.signs)
 
-    def free_slope(self, x: Array, slope: Array) -> Array:
-        """Return the slope without the components that push out of the box."""
-        out = ((x <= self.low) & (slope > 0)) | ((x >= self.high) & (slope < 0))
-        return np.where(out, 0.0, slope)
-
 
 @dataclass(frozen=True)
 class Scan:
