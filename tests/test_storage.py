@@ -24,6 +24,7 @@ from accsmbo.storage import (
     JournalStorage,
     Opaque,
     _journal,
+    _journal_storage,
     _reading,
     _records,
     _status,
@@ -164,9 +165,12 @@ def test_a_distribution_known_by_text_leaves_no_space(path):
     assert len(history) == 3
 
 
+MODULES = (_journal, _journal_storage, _reading, _records, _status, _values)
+
+
 def test_loading_runs_no_code(path):
     minimize(loss, SPACE, n_trials=2, random_state=0, storage=path)
-    for module in (_journal, _reading, _records, _status, _values):
+    for module in MODULES:
         source = inspect.getsource(module)
         for word in ("pickle", "joblib", "eval(", "exec(", "__import__", "importlib"):
             assert word not in source

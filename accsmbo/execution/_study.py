@@ -85,6 +85,7 @@ def open_journal(
     storage: JournalStorage | None,
     optimizer: Optimizer,
     fingerprint: Mapping[str, str],
+    metric: str | None = None,
 ) -> Iterator[Journal | None]:
     """Open the journal of a run, if it has one.
 
@@ -96,6 +97,8 @@ def open_journal(
         Its space is a Space and its ``random_state`` the seed of the study.
     fingerprint : mapping of str to str
         What must be equal to resume, by name.
+    metric : str or None, default=None
+        Name of the metric whose negative the values are.
 
     Yields
     ------
@@ -106,5 +109,7 @@ def open_journal(
         yield None
         return
     seed = int(optimizer.random_state)
-    with storage.open(optimizer.space, fingerprint, seed=seed) as journal:
+    with storage.open(
+        optimizer.space, fingerprint, seed=seed, metric=metric
+    ) as journal:
         yield journal

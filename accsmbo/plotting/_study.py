@@ -89,10 +89,11 @@ def as_study(given: Any, name: str = "history") -> Study:
         )
     if isinstance(given, (str, os.PathLike)):
         given = JournalStorage(given)
+    metric = getattr(given, "objective_metric_", None)
     if isinstance(given, JournalStorage):
-        given = given.load()
+        metric, given = given.metric(), given.load()
     history: History = getattr(given, "history_", given)
-    metric = getattr(given, "objective_metric_", None) or _metric_of(history)
+    metric = metric or _metric_of(history)
     return Study(history, metric or "loss", metric is not None)
 
 

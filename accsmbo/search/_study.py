@@ -66,4 +66,5 @@ def search_journal(search, objective, optimizer):
     }
     if search.selection is not None:
         prints["selection"] = fingerprint(search.selection)
-    return open_journal(as_storage(search.storage), optimizer, prints)
+    metric = search.scoring if isinstance(search.scoring, str) else None
+    return open_journal(as_storage(search.storage), optimizer, prints, metric)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JournalStorage: append-only JSON lines, flushed and synced; reading runs no code.
+"""Journal: a study that is being written, as lines of JSON, flushed and synced.
 
-The first line is the header: format version, fingerprint, space, seed. Then come
-``asked`` records (a trial that was handed out) and ``told`` records (its evaluation),
-in the order in which the optimizer saw them. ``started`` and ``ended`` records say of
-each run how far it may go and why it ended; what is of no other kind is skipped.
+The first line is the header: format version, fingerprint, space, seed, and the metric
+whose negative the values are, where it has a name. Then come ``asked`` records (a trial
+that was handed out) and ``told`` records (its evaluation), in the order in which the
+optimizer saw them. ``started`` and ``ended`` records say of each run how far it may go
+and why it ended. Records of other kinds are skipped.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from accsmbo.history import Evaluation, History, Trial
+from accsmbo.history import Evaluation, Trial
 from accsmbo.space import Space
 from accsmbo.storage._lock import lock, unlock
 from accsmbo.storage._reading import (
@@ -27,153 +28,17 @@ from accsmbo.storage._reading import (
 )
 from accsmbo.storage._records import (
     decode_evaluation,
-    decode_space,
     decode_trial,
     encode_evaluation,
     encode_space,
     encode_trial,
 )
 from accsmbo.storage._status import (
-    JournalStatus,
     ending_of,
     reason_of,
-    status_of,
 )
 
-__all__ = ["FORMAT_VERSION", "Journal", "JournalStorage"]
-
-
-class JournalStorage:
-    """A study on disk, one JSON record a line.
-
-    A search or :func:`~accsmbo.minimize` that is given the path of a journal writes
-    every trial to it as soon as it is known, and resumes a journal of the same study.
-    A journal holds data only: reading one runs no code.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file; it need not exist yet.
-
-    See Also
-    --------
-    accsmbo.History : What is loaded.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from accsmbo import Real, minimize
-    >>> from accsmbo.storage import JournalStorage
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
-    >>> _ = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=3,
-    ...              random_state=0, storage=path)
-    >>> len(JournalStorage(path).load())
-    3
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = path
-
-    def __repr__(self) -> str:
-        return f"JournalStorage({str(self.path)!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, JournalStorage) and Path(self.path) == Path(other.path)
-
-    def __hash__(self) -> int:
-        return hash(Path(self.path))
-
-    def load(self, space: Any = None) -> History:
-        """Return the finished trials.
-
-        Parameters
-        ----------
-        space : Space, dict or list of dict, default=None
-            The space of the study; None: as the journal describes it. Choices that are
-            neither JSON kinds nor tuples are then :class:`~accsmbo.storage.Opaque`, and
-            ``history.space`` is None where a distribution is known by its text alone.
-
-        Returns
-        -------
-        History
-            In the order of telling. A torn last line is left out.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If it is not a journal, is damaged before its last line, or was written by
-            a newer format.
-        """
-        records, _ = read_records(Path(self.path))
-        header = checked_header(records, Path(self.path))
-        given = None if space is None else Space(space, allow_empty=True)
-        history = History(decode_space(header["space"]) if given is None else given)
-        for kind, trial, evaluation in _events(records[1:], given, header["space"]):
-            if kind == "told" and evaluation is not None:
-                history.append(trial, evaluation)
-        return history
-
-    def status(self) -> JournalStatus:
-        """Return whether the study is being searched, and why the last run ended.
-
-        Returns
-        -------
-        JournalStatus
-            As of now.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            As :meth:`load`.
-        """
-        return status_of(Path(self.path))
-
-    def seed(self) -> int | None:
-        """Return the seed of the study, or None where there is no journal yet.
-
-        Returns
-        -------
-        int or None
-            The integer that stands for the ``random_state`` of the first run.
-        """
-        path = Path(self.path)
-        if not path.exists():
-            return None
-        records, _ = read_records(path)
-        return int(checked_header(records, path)["seed"]) if records else None
-
-    def open(
-        self, space: Space, fingerprint: Mapping[str, str], *, seed: int
-    ) -> "Journal":
-        """Lock the journal for one run; start it, or check that it is the same study.
-
-        Parameters
-        ----------
-        space : Space
-            What is searched.
-        fingerprint : mapping of str to str
-            Digest of everything that must be equal to resume, by its name.
-        seed : int
-            Seed of the study.
-
-        Returns
-        -------
-        Journal
-            To be closed; a context manager.
-
-        Raises
-        ------
-        ValueError
-            If the file is no journal, or one of another study, or of a newer format;
-            the message names what differs.
-        RuntimeError
-            If another run has it open.
-        """
-        return Journal(Path(self.path), space, fingerprint, seed=seed)
+__all__ = ["Journal", "events_of"]
 
 
 class Journal:
@@ -197,6 +62,8 @@ class Journal:
         What must be equal for the study to resume.
     seed : int
         Seed of the study.
+    metric : str or None, default=None
+        Name of the metric whose negative the values are.
 
     Attributes
     ----------
@@ -226,7 +93,13 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, space: Space, fingerprint: Mapping[str, str], *, seed: int
+        self,
+        path: Path,
+        space: Space,
+        fingerprint: Mapping[str, str],
+        *,
+        seed: int,
+        metric: str | None = None,
     ) -> None:
         self._space = space
         self.path = path
@@ -240,6 +113,8 @@ class Journal:
                 "seed": seed,
                 "space": described,
             }
+            if metric is not None:
+                header["metric"] = metric
             if records:
                 _check_same_study(checked_header(records, path), header, path)
             self._file.truncate(self._end)
@@ -247,7 +122,7 @@ class Journal:
                 self._write(header)
             elif not self._ends_with_newline():
                 self._append(b"\n", sync=False)
-            self.events = list(_events(records[1:], space, described))
+            self.events = list(events_of(records[1:], space, described))
             self._ending = ending_of(records)
         except BaseException:
             self.close()
@@ -395,9 +270,25 @@ def _check_same_study(stored: dict[str, Any], ours: dict[str, Any], path: Path) 
         )
 
 
-def _events(
+def events_of(
     records: list[dict[str, Any]], space: Space | None, described: list[dict[str, Any]]
 ) -> list[tuple[str, Trial, Evaluation | None]]:
+    """Return what was asked and told, in order.
+
+    Parameters
+    ----------
+    records : list of dict
+        All of a journal but the header.
+    space : Space or None
+        None: choices that are no plain data stay text.
+    described : list of dict
+        The space as the header describes it.
+
+    Returns
+    -------
+    list of (str, Trial, Evaluation or None)
+        ``"asked"`` and ``"told"``.
+    """
     trials: dict[int, Trial] = {}
     events: list[tuple[str, Trial, Evaluation | None]] = []
     for record in records:

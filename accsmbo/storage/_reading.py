@@ -12,13 +12,17 @@ FORMAT_VERSION = 1
 MAGIC = "accsmbo_journal"
 
 
-def read_records(path: Path) -> tuple[list[dict[str, Any]], int]:
+def read_records(
+    path: Path, *, header_only: bool = False
+) -> tuple[list[dict[str, Any]], int]:
     """Return the records and the length in bytes of the part that holds them.
 
     Parameters
     ----------
     path : Path
         The file.
+    header_only : bool, default=False
+        Read no further than the first line.
 
     Returns
     -------
@@ -34,7 +38,9 @@ def read_records(path: Path) -> tuple[list[dict[str, Any]], int]:
     """
     records: list[dict[str, Any]] = []
     end, bad = 0, 0
-    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
+    with open(path, "rb") as file:
+        data = file.readline() if header_only else file.read()
+    for number, line in enumerate(data.splitlines(keepends=True), 1):
         record = _parse(line)
         if record is None:
             if number == 1 and not _is_torn_header(line):

@@ -52,6 +52,27 @@ def test_a_search_its_history_and_its_journal_are_the_same_study(search_and_path
         assert len(WorkerTimelineDisplay.from_history(given).bars_) == 8
 
 
+def test_a_journal_names_the_metric_of_its_search(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    names = {"accuracy": "accuracy", None: "score", "neg_log_loss": "neg_log_loss"}
+    for scoring, name in names.items():
+        path = tmp_path / f"{name}.jsonl"
+        search = SMBOSearchCV(
+            LogisticRegression(max_iter=500),
+            {"C": Real(1e-3, 10.0, log=True)},
+            n_iter=2,
+            cv=2,
+            scoring=scoring,
+            storage=path,
+        ).fit(X, y)
+        for given in (search, path):
+            study = as_study(given)
+            assert (study.value_name, study.is_score) == (name, True)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0].replace('"neg_log_loss"', "[1]"), *lines[1:]]))
+    assert as_study(path).value_name == "score"
+
+
 def test_losses_of_a_function_are_losses(tmp_path):
     path = tmp_path / "study.jsonl"
     history = minimize(
