@@ -138,11 +138,18 @@ def run(
             fold_callback=fold_callback,
         )
         reason = loop.run()
-        if journal is not None:
-            with undisturbed():
-                journal.ended(reason.name.lower())
-        return reason
+        return reason if journal is None else _recorded(journal, reason)
     finally:
         workers.close()
         for trial in optimizer.pending:
             optimizer.forget(trial)
+
+
+def _recorded(journal: Journal, reason: StopReason) -> StopReason:
+    try:
+        with undisturbed():
+            journal.ended(reason.name.lower())
+    except KeyboardInterrupt:
+        # It waited, perhaps as the second of two: what was told is not lost by it.
+        return StopReason.INTERRUPTED
+    return reason

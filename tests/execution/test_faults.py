@@ -306,6 +306,37 @@ def test_ctrl_c_while_a_result_is_stored_splits_nothing(tmp_path, monkeypatch):
     assert len(history) == len(JournalStorage(path).load()) == 4
 
 
+@pytest.mark.parametrize("n_trials", [3, 9], ids=["at the end", "twice"])
+def test_ctrl_c_while_the_end_is_recorded_loses_nothing(
+    tmp_path, monkeypatch, n_trials
+):
+    ended = Journal.ended
+
+    def interrupted(journal, *args):
+        os.kill(os.getpid(), signal.SIGINT)
+        ended(journal, *args)
+
+    def loss_of_three(params):
+        calls.append(params)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return loss(params)
+
+    calls = []
+    monkeypatch.setattr(Journal, "ended", interrupted)
+    path = tmp_path / "study.jsonl"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.warns(SearchInterruptedWarning, match="interrupted after 3 of"):
+            history = minimize(
+                loss_of_three, SPACE, n_trials=n_trials, storage=path, random_state=0
+            )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(history) == len(JournalStorage(path).load()) == 3
+    assert JournalStorage(path).status().state == "ended"
+
+
 def test_an_interrupt_from_a_call_in_a_worker_ends_the_run():
     with pytest.warns(SearchInterruptedWarning, match="interrupted after"):
         history = minimize(interrupts_late, SPACE, n_trials=30, n_jobs=2)
