@@ -146,7 +146,7 @@ class BilevelNewton:
         self.scan: Scan | None = None
         self.converged = False
         self._gradient_tolerance = FIRST_GRADIENT
-        self._settled: list[tuple[float, Array]] = []
+        self._settled: list[tuple[float, Array, float]] = []
         self._adjoint_at = np.full_like(self.x, np.inf), np.inf
 
     def run(self) -> "BilevelNewton":
@@ -176,12 +176,12 @@ class BilevelNewton:
             seen = any(np.abs(x - other).max() <= RADIUS for other in valleys)
             near = any(np.abs(x - v.x).max() <= RADIUS for v in self.visits)
             if promised and seen and not near:
-                self._settled.append((self._value, self.x))
+                self._settled.append((self._value, self.x, self.error))
                 self._settle_at(x)
                 self.converged = False
                 return True
-        self._settled.append((self._value, self.x))
-        best = min(self._settled, key=lambda pair: pair[0])[1]
+        self._settled.append((self._value, self.x, self.error))
+        _, best, self.error = min(self._settled, key=lambda settled: settled[0])
         if best is not self.x:
             self._settle_at(best)
         return False

@@ -2,8 +2,8 @@
 """Small tables: every penalty answered by a few factorisations.
 
 With the identity for a basis, the reduced problem is the training problem itself.
-Values and derivatives on a coarse grid make a spline of the whole range; tight
-solutions then settle its lowest valley.
+Values and derivatives on a coarse grid, in single precision, make a spline of the whole
+range; tight solutions in double precision then settle its lowest valley.
 """
 
 from collections.abc import Sequence
@@ -52,23 +52,29 @@ class DirectPath:
         self.visits: list[Visit] = []
         self.error, self.converged = 0.0, True
         self._n_loose = 0
+        self._starts: list[list[Array]] = []
         self.x, self.scan = box.strongest, Scan(*[np.zeros((0, 1))] * 3)
         zeros = [np.zeros(len(problem.F)) for problem in problems]
-        self._exact = Objective(problems, zeros)
+        single = [problem.with_dtype(np.float32) for problem in problems]
+        self._loose = Objective(single, zeros, LOOSE)
+        self._tight = Objective(problems, zeros, TIGHT)
 
     def run(self) -> "DirectPath":
         """Look over the range, then settle the best valley."""
-        self._exact.tolerance = LOOSE
-        coarse = scan_penalties(self._evaluate, self.box, COARSE_STEP)
+        coarse = scan_penalties(self._look, self.box, COARSE_STEP)
         self._n_loose = len(self.visits)
         self.scan, curvatures = coarse.refined(FINE)
-        self._exact.tolerance = TIGHT
         best = self.scan.best
+        self._tight.starts = self._starts[best // FINE]
         start = self.scan.points[best]
         self.x = minimise(self._evaluate, start, self.box, curvatures[best])
-        if self._value > coarse.values.min():
+        first, value = self.x, self._value
+        if value > coarse.values.min():
             start = coarse.points[coarse.best]
             self.x = minimise(self._evaluate, start, self.box)
+            if self._value > value:
+                self.x = first
+                self._evaluate(first)
         return self
 
     @property
@@ -83,16 +89,22 @@ class DirectPath:
         """
         seen = []
         for visit in reversed(self.visits[: self._n_loose]):
-            self._exact(visit.x)
-            seen.append(self._exact.visit())
+            self._tight(visit.x)
+            seen.append(self._tight.visit())
         return seen[::-1] + self.visits[self._n_loose :]
 
     @property
     def coefficients(self) -> list[Array]:
         """Return the coefficients of each fold at ``x``."""
-        return [point.c for point in self._exact.points]
+        return [point.c for point in self._tight.points]
+
+    def _look(self, x: Array) -> tuple[float, Array]:
+        result = self._loose(x)
+        self.visits.append(self._loose.visit())
+        self._starts.append([point.c for point in self._loose.points])
+        return result
 
     def _evaluate(self, x: Array) -> tuple[float, Array]:
-        result = self._exact(x)
-        self.visits.append(self._exact.visit())
+        result = self._tight(x)
+        self.visits.append(self._tight.visit())
         return result

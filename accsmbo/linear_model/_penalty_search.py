@@ -189,7 +189,7 @@ def _secant(objective: Objective, x: Array, box: Box, curvature: float | None) -
     low, high = float(box.low[0]), float(box.high[0])
     left, right = low, high
     previous: tuple[float, float] | None = None
-    for _ in range(MAX_EVALUATIONS):
+    for n_more in reversed(range(MAX_EVALUATIONS)):
         here = float(x[0])
         value, slopes = objective(x)
         slope = float(slopes[0])
@@ -203,7 +203,8 @@ def _secant(objective: Objective, x: Array, box: Box, curvature: float | None) -
         if low < left and right < high and not left < new < right:
             new = 0.5 * (left + right)
         previous = (here, slope)
-        if abs(new - here) < STEP or abs(slope * (new - here)) < GAIN * abs(value):
+        gain = abs(slope * (new - here))
+        if not n_more or abs(new - here) < STEP or gain < GAIN * abs(value):
             break
         x = np.array([new])
     return x

@@ -298,7 +298,7 @@ def reduced_objective(*problem_and_model):
     method = seen[0]
     if hasattr(method, "folds"):
         return method._objective(thin=False)
-    return method._exact
+    return method._tight
 
 
 def test_groups_of_features_get_penalties_of_their_own(method):

@@ -37,3 +37,20 @@ def test_a_curve_without_slope_is_left_where_it_is():
 
     assert minimise(objective, np.ones(1), box())[0] == 1.0
     assert len(calls) == 1
+
+
+def test_the_point_returned_is_the_last_one_evaluated():
+    seen = []
+
+    def objective(x):  # the slope keeps its sign and its size: no secant ends
+        seen.append(float(x[0]))
+        return 1.0 - 0.1 * float(x[0]) % 0.7, np.array([-0.5])
+
+    assert minimise(objective, np.full(1, -8.0), box())[0] == seen[-1]
+
+    def wild(x):
+        seen.append(float(x[0]))
+        return 1.0, np.array([(-1.0) ** len(seen)])
+
+    assert minimise(wild, np.zeros(1), box())[0] == seen[-1]
+    assert len(seen) < 50
