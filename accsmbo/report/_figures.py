@@ -26,7 +26,7 @@ from accsmbo.plotting._slices import Slice, contour_at, slice_at
 from accsmbo.plotting._study import is_complete
 from accsmbo.plotting._surface import Surface
 from accsmbo.plotting._surrogate import STD, draw_contour, slice_limits
-from accsmbo.report._html import Markup
+from accsmbo.report._html import Markup, printable
 from accsmbo.report._style import INK, PAPER
 from accsmbo.report._summary import Summary
 
@@ -272,7 +272,7 @@ def _page_svg(text: str, name: str, title: str) -> Markup:
         root.attrib.pop(key)
     root.set("role", "img")
     described = ElementTree.Element(f"{{{SVG}}}title")
-    described.text = title
+    described.text = printable(title)
     root.insert(0, described)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 

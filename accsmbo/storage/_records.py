@@ -25,6 +25,8 @@ __all__ = [
     "encode_trial",
 ]
 
+# Of an evaluation, what is a number or left out.
+NUMBERS = ("value", "noise", "start_time", "end_time", "error_estimate")
 # State for later trials in the same process; a journal keeps results.
 NOT_STORED = ("warm_start",)
 
@@ -141,9 +143,17 @@ def decode_trial(
         unit=unit,
         subspace=index,
         seed=record["seed"],
-        tolerance=decode(record["tolerance"]),
-        fidelity=decode(record["fidelity"]),
+        tolerance=_number(record, "tolerance"),
+        fidelity=_number(record, "fidelity"),
     )
+
+
+def _number(record: dict[str, Any], name: str) -> float | None:
+    """Return a number or None; text in its place would fail far from here."""
+    value = decode(record[name])
+    if value is not None and not isinstance(value, (int, float)):
+        raise TypeError(f"{name!r} must be a number, got {value!r}")
+    return value
 
 
 def _decode_param(value: Any, dimension: dict[str, Any]) -> Any:
@@ -175,6 +185,10 @@ def decode_evaluation(record: dict[str, Any]) -> Evaluation:
     """Return an evaluation; fields of later versions are left out."""
     known = {field.name for field in fields(Evaluation)}
     values = {k: decode(v) for k, v in record.items() if k in known}
+    values |= {name: _number(record, name) for name in NUMBERS if name in record}
     values["folds"] = tuple(values.get("folds", ()))
-    values["spans"] = tuple(Span(*span) for span in values.get("spans", ()))
+    values["spans"] = tuple(
+        Span(int(worker), float(start), float(end))
+        for worker, start, end in values.get("spans", ())
+    )
     return Evaluation(**values)

@@ -87,7 +87,7 @@ def status_of(path: Path) -> JournalStatus:
         state="running" if running else "ended" if ending else "unknown",
         reason=ending["reason"] if ending else None,
         error=ending.get("error") if ending else None,
-        n_trials=starts[-1]["n_trials"] if starts else None,
+        n_trials=int(starts[-1]["n_trials"]) if starts else None,
         modified=path.stat().st_mtime,
     )
 

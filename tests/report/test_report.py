@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """write_report: what the page holds, that it is whole and safe, and watching."""
 
+import json
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -13,7 +15,7 @@ import pytest
 from accsmbo import JournalStorage, Real, Space, minimize
 from accsmbo.history import Evaluation, History
 from accsmbo.optimizers import RandomSearch
-from accsmbo.report import describe, watch_report, write_report
+from accsmbo.report import _figures, describe, watch_report, write_report
 from accsmbo.report._figures import N_DRAWN, drawn
 from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
@@ -23,8 +25,9 @@ from tests.plotting._studies import LONG, hard_history, run_random
 pytest.importorskip("matplotlib")
 
 EVIL = "<script>window.hacked=1</script>"
+EVIL_NAME = f'{EVIL}"><img src=x onerror=alert(1)>\x1b[2J\u202e'
 EVIL_SPACE = {
-    f'{EVIL}"><img src=x onerror=alert(1)>': Real(0, 1),
+    EVIL_NAME: Real(0, 1),
     "k": [f"{EVIL}'", 'a" onload="x', "plain\x1b[31m\u202e"],
 }
 VOID = {"meta", "br", "hr", "link", "img", "input", "wbr"}
@@ -138,9 +141,74 @@ def test_markup_in_a_journal_stays_text(tmp_path):
     assert "\x07" not in text
 
 
+def test_nothing_in_a_journal_is_taken_as_it_is(tmp_path, monkeypatch):
+    """Text in the place of each name and value: whole, or refused in one sentence.
+
+    Figures are left out, as they take their time: the test above draws them.
+    """
+    monkeypatch.setattr(_figures, "_svg", lambda draw, size, name, title: Markup(""))
+    path, changed = tmp_path / "study.jsonl", tmp_path / "changed.jsonl"
+    left = [ValueError("boo"), 0.5]
+
+    def loss(params):
+        result = left.pop(0)
+        if isinstance(result, ValueError):
+            raise result
+        return result
+
+    space = {"x": Real(-1, 2), "k": ["a", "b"]}
+    minimize(
+        loss, space, n_trials=2, optimizer=RandomSearch(), random_state=0, storage=path
+    )
+    lines = path.read_text().splitlines()
+    # The header, the first of each kind of record, a success, and the end.
+    places = {tuple(json.loads(line)): i for i, line in reversed([*enumerate(lines)])}
+    places |= {"success": next(i for i, line in enumerate(lines) if '"value"' in line)}
+    assert len(places) == 6
+    counts = {"whole": 0, "refused": 0}
+    for i in places.values():
+        for record in spoilt(json.loads(lines[i])):
+            content = [*lines[:i], json.dumps(record), *lines[i + 1 :]]
+            changed.write_text("\n".join(content) + "\n")
+            counts["whole" if is_safe(changed, tmp_path) else "refused"] += 1
+    assert min(counts.values()) > 5
+
+
+def is_safe(journal, tmp_path):
+    """Return False where a journal is refused; check what else is shown of it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of fonts that lack a letter
+            text, page = page_of(journal, tmp_path)
+            shown = describe(journal)
+    except ValueError:
+        return False
+    assert not {"script", "img"} & set(page.tags)
+    assert not [key for _, key, _ in page.attributes if key.startswith("on")]
+    assert text.replace("\n", "").isprintable()
+    assert shown.replace("\n", "").isprintable()
+    return True
+
+
+def spoilt(value):
+    """Yield copies of JSON data, each with one name or value turned into markup."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield {(k + EVIL_NAME if k == key else k): v for k, v in value.items()}
+            for other in spoilt(item):
+                yield value | {key: other}
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            for other in spoilt(item):
+                yield [*value[:i], other, *value[i + 1 :]]
+    else:
+        yield EVIL_NAME
+
+
 def test_an_element_escapes_text_and_attributes():
     found = element("p", "<b>", Markup("<i>"), class_='"><x')
     assert found == '<p class="&quot;&gt;&lt;x">&lt;b&gt;<i></p>'
+    assert element("p", "a\x1b\u202eb\n") == "<p>a\\x1b\\u202eb\n</p>"
     assert element("meta", name="a", http_equiv="b") == '<meta name="a" http-equiv="b">'
 
 
