@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """CrossValidationObjective: params -> Evaluation, fold by fold; what a worker runs."""
 
+import inspect
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -111,6 +112,17 @@ class CrossValidationObjective:
         self.verbose = verbose
         self.keep_predictions = keep_predictions
         self.classes = predicted_classes(estimator, y) if keep_predictions else None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what the constructor was given, by name.
+
+        Returns
+        -------
+        dict
+            To make an objective of another class, or with another setting.
+        """
+        names = inspect.signature(CrossValidationObjective).parameters
+        return {name: getattr(self, name) for name in names}
 
     @property
     def n_folds(self) -> int:

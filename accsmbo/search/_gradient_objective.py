@@ -29,8 +29,8 @@ class GradientObjective(CrossValidationObjective):
     @classmethod
     def from_values(cls, objective, *, warm_start=True):
         """Return the same objective, with gradients."""
-        result = cls.__new__(cls)
-        vars(result).update(vars(objective), warm_start=warm_start)
+        result = cls(**objective.arguments())
+        result.warm_start = warm_start
         return result
 
     def fold(self, trial, index, n_trials=None, callback=None):

@@ -122,9 +122,8 @@ def exact_evaluation(search, objective, trial):
     Evaluation
         Scores as ``cross_val_score`` gives them.
     """
-    plain = CrossValidationObjective.__new__(CrossValidationObjective)
-    state = {k: v for k, v in vars(objective).items() if k[0] != "_"}
-    vars(plain).update(state, keep_predictions=False)
+    arguments = objective.arguments() | {"keep_predictions": False}
+    plain = CrossValidationObjective(**arguments)
     start = time.time()
     folds = Parallel(n_jobs=search.n_jobs)(
         delayed(plain.fold)(trial, index) for index in range(plain.n_folds)
