@@ -14,6 +14,8 @@ from accsmbo.history import Evaluation, History
 from accsmbo.plotting import (
     ConvergenceDisplay,
     ParallelCoordinatesDisplay,
+    ParameterImportanceDisplay,
+    SurrogateDisplay,
     WorkerTimelineDisplay,
 )
 from accsmbo.plotting._observed_space import space_of
@@ -71,6 +73,42 @@ def test_a_journal_names_the_metric_of_its_search(tmp_path):
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([lines[0].replace('"neg_log_loss"', "[1]"), *lines[1:]]))
     assert as_study(path).value_name == "score"
+
+
+@pytest.mark.parametrize(
+    "display",
+    [
+        ConvergenceDisplay,
+        ParallelCoordinatesDisplay,
+        ParameterImportanceDisplay,
+        SurrogateDisplay,
+        WorkerTimelineDisplay,
+    ],
+)
+@pytest.mark.parametrize("kind", ["search", "history", "path", "text", "journal"])
+def test_every_display_takes_them_all(display, kind, search_and_path):
+    """And has scikit-learn's convention: plot returns the display with its axes."""
+    import matplotlib.pyplot as plt
+    from matplotlib.text import Text
+
+    search, path = search_and_path
+    given = {
+        "search": search,
+        "history": search.history_,
+        "path": path,
+        "text": str(path),
+        "journal": JournalStorage(path),
+    }[kind]
+    shown = display.from_history(given)
+    first = shown.figure_
+    assert shown.plot() is shown
+    assert shown.figure_ is not first
+    axes = list(np.ravel(shown.ax_))
+    assert axes[0].figure is shown.figure_
+    figure, ax = plt.subplots()
+    assert display.from_history(given, ax=ax).figure_ is figure
+    labels = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert "C" in labels or display in (ConvergenceDisplay, WorkerTimelineDisplay)
 
 
 def test_losses_of_a_function_are_losses(tmp_path):
