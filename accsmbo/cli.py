@@ -88,7 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser(
         "show",
         help="print a summary",
-        description="Print best candidates, convergence, importance and failures.",
+        description="Print what the page has: best candidates, convergence, "
+        "importance, slices, timeline, failures.",
     )
     show.add_argument("journal", help="the file given as storage=")
     show.set_defaults(run=_show)

@@ -35,6 +35,7 @@ __all__ = [
     "contour_figures",
     "convergence_figure",
     "importance_figure",
+    "important",
     "parallel_figure",
     "slice_figures",
     "timeline_figure",
@@ -118,7 +119,7 @@ def slice_figures(summary: Summary, surface: Surface, name: str) -> list[Markup]
     """Return a slice along each of the most important parameters, on one scale."""
     surface = _thinned(surface)
     centre = surface.U[surface.best]
-    slices = [slice_at(surface, centre, j) for j in _important(summary, surface)]
+    slices = [slice_at(surface, centre, j) for j in important(summary, surface)]
     limits = slice_limits(slices)
     return [
         _slice_figure(summary, one, limits, f"{name}-{i}")
@@ -128,7 +129,7 @@ def slice_figures(summary: Summary, surface: Surface, name: str) -> list[Markup]
 
 def contour_figures(summary: Summary, surface: Surface, name: str) -> list[Markup]:
     """Return mean and uncertainty over the two most important parameters."""
-    pair = _important(summary, surface)[:2]
+    pair = important(summary, surface)[:2]
     if len(pair) < 2:
         return []
     surface = _thinned(surface)
@@ -210,7 +211,7 @@ def timeline_figure(summary: Summary, name: str) -> Markup | None:
     return _svg(draw, (5.2, max(2.0, height)), name, "Timeline of the workers")
 
 
-def _important(summary: Summary, surface: Surface) -> list[int]:
+def important(summary: Summary, surface: Surface) -> list[int]:
     """Return coordinates of a surface, the most important parameter first."""
     names = surface.subspace.names
     ranked = _ranked(summary)

@@ -20,7 +20,7 @@ from accsmbo.report._html import Markup, element
 from accsmbo.report._style import STYLE
 from accsmbo.report._summary import N_NUMBERS, Failures, Summary, say_status
 
-__all__ = ["duration", "numbers_of", "page"]
+__all__ = ["alternative", "duration", "numbers_of", "page"]
 
 # Neither scripts nor anything from the network, whatever a journal holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -273,14 +273,15 @@ def _slices(summary: Summary) -> Iterator[Markup]:
     )
     for surface in summary.surfaces:
         if several:
-            yield element("h3", _alternative(surface))
+            yield element("h3", alternative(surface))
         yield _grid(slice_figures(summary, surface, f"slice-{surface.index}"))
         contours = contour_figures(summary, surface, f"contour-{surface.index}")
         if contours:
             yield _grid(contours, wide=True)
 
 
-def _alternative(surface: Surface) -> str:
+def alternative(surface: Surface) -> str:
+    """Return which alternative of the search space a surface is of."""
     constants = ", ".join(
         f"{name} = {format_value(dimension.from_unit(0.5))}"
         for name, dimension in surface.subspace.dimensions.items()

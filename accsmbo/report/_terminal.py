@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from accsmbo.plotting._labels import format_number, format_value, shorten
 from accsmbo.plotting._study import is_complete
-from accsmbo.report._page import duration, numbers_of
+from accsmbo.report._charts import ASCII_LEVELS, LEVELS, slice_lines, worker_lines
+from accsmbo.report._page import alternative, duration, numbers_of
 from accsmbo.report._summary import (
     Summary,
     read_study,
@@ -39,10 +40,10 @@ def describe(
 ) -> str:
     """Return a report of a search as text.
 
-    It has the best candidates, the convergence, the importance of the parameters, the
-    failures, and for a journal whether the search is running or why it ended. What
-    cannot be printed is written as an escape, so that nothing in a journal reaches a
-    terminal as a command.
+    It has the best candidates, the convergence, the importance of the parameters, what
+    the surrogate believes of them, how busy the workers were, the failures, and for a
+    journal whether the search is running or why it ended. What cannot be printed is
+    written as an escape, so that nothing in a journal reaches a terminal as a command.
 
     Parameters
     ----------
@@ -92,14 +93,12 @@ def describe(
 
 
 def _ascii(text: str) -> str:
-    plain = text.replace("█", "#").replace("…", "~").replace("±", "+-")
+    plain = text.translate(str.maketrans(LEVELS, ASCII_LEVELS))
+    plain = plain.replace("…", "~").replace("±", "+-")
     return plain.encode("ascii", "backslashreplace").decode()
 
 
-def _sections(
-    summary: Summary, name: str, width: int
-) -> Iterator[tuple[str, list[str]]]:
-    n = len(summary.study.history)
+def _heading(summary: Summary, name: str, width: int) -> tuple[str, list[str]]:
     facts = [f"{summary.n_of} trial{'s' if summary.n_of != '1' else ''}"]
     if summary.n_failed:
         facts.append(f"{summary.n_failed} failed")
@@ -113,8 +112,14 @@ def _sections(
     if summary.status is not None:
         status = shorten(say_status(summary.status), 500)
         more += _wrap(status, width, "  ", "  ")
-    yield heading, more
-    if not n:
+    return heading, more
+
+
+def _sections(
+    summary: Summary, name: str, width: int
+) -> Iterator[tuple[str, list[str]]]:
+    yield _heading(summary, name, width)
+    if not len(summary.study.history):
         return
     what = summary.study.value_name.replace("_", " ")
     better = "greater" if summary.study.is_score else "smaller"
@@ -122,6 +127,11 @@ def _sections(
     if summary.best:
         yield "Convergence", _convergence(summary, width)
     yield "Importance", _importance(summary, width)
+    if summary.surfaces:
+        yield "What the surrogate believes", list(_slices(summary, width))
+    spans = [span for e in summary.study.history.evaluations for span in e.spans]
+    if spans:
+        yield "Workers", worker_lines(spans, width)
     if summary.failures:
         yield "Failures", _failures(summary, width)
 
@@ -194,6 +204,16 @@ def _importance(summary: Summary, width: int) -> list[str]:
         lines.append(f"  {name:{left}}  {first:>5}  {total:>5}  {bar}".rstrip())
     hidden = len(found.names) - len(names)
     return lines + ([f"  ... and {hidden} more"] if hidden else [])
+
+
+def _slices(summary: Summary, width: int) -> Iterator[str]:
+    what = shorten(summary.study.value_name.replace("_", " "), 30)
+    text = f"mean of the {what} along a parameter, the others as in the best trial"
+    yield from _wrap(text, width, "  ", "  ")
+    for surface in summary.surfaces:
+        if len(summary.surfaces) > 1:
+            yield from _wrap(shorten(alternative(surface), 300), width, "  ", "    ")
+        yield from slice_lines(summary, surface, width)
 
 
 def _failures(summary: Summary, width: int) -> list[str]:

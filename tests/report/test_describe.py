@@ -4,8 +4,9 @@
 import pytest
 
 from accsmbo import Real
-from accsmbo.history import Evaluation, History
+from accsmbo.history import Evaluation, History, Span
 from accsmbo.report import describe
+from accsmbo.report._charts import worker_lines
 from tests.plotting._studies import hard_history, run_random
 
 
@@ -13,7 +14,14 @@ from tests.plotting._studies import hard_history, run_random
 def test_lines_fit_the_width(width):
     text = describe(hard_history(), width=width)
     assert max(map(len, text.splitlines())) <= width
-    for heading in ("Best loss (smaller is better)", "Convergence", "Importance"):
+    for heading in (
+        "Best loss (smaller is better)",
+        "Convergence",
+        "Importance",
+        "What the surrogate believes",
+        "Workers",
+        "Failures",
+    ):
         assert f"\n{heading}\n" in text
     assert "1 x ValueError: <script>no</script>" in text
 
@@ -43,6 +51,41 @@ def test_the_chart_falls_to_the_best_value():
 def test_the_chart_names_its_ends_also_where_it_is_short(n, foot):
     text = describe(run_random({"x": Real(0, 1)}, lambda p: p["x"], n))
     assert foot in [line.strip() for line in text.splitlines()]
+
+
+def section(text, heading):
+    lines = text.splitlines()
+    start = lines.index(heading) + 1
+    return lines[start : lines.index("", start) if "" in lines[start:] else None]
+
+
+def test_slices_are_low_where_the_loss_is():
+    space = {"x": Real(0, 1), "y": Real(0, 1), "k": ["a", "b"]}
+    history = run_random(
+        space, lambda p: (p["x"] - 0.75) ** 2 + 0.05 * (p["k"] == "b"), 30
+    )
+    lines = section(describe(history), "What the surrogate believes")
+    name, low, bars, high = lines[1].split()
+    assert (name, low, high, len(bars)) == ("x", "0", "1", 40)
+    assert bars[0] == "█"
+    assert bars[30] == "▁"
+    assert "▄" in bars or "▅" in bars
+    by_name = {line.split()[0]: line.split()[1:] for line in lines[2:4]}
+    assert by_name["k"][0] == "a"
+    assert by_name["k"][2] == "b"
+    assert len(by_name["k"][1]) == 2
+    assert set(by_name["y"][1]) <= {"▁", "▂"}
+    assert lines[4].startswith("  ▁ is ")
+
+
+def test_workers_are_shown_busy_when_they_were():
+    spans = [Span(0, 10.0, 30.0), Span(1, 10.0, 20.0), Span(3, 29.0, 30.0)]
+    lines = worker_lines(spans, 56)
+    assert lines[0].split() == ["0", "100%", "█" * 40]
+    assert lines[1].split() == ["1", "50%", "█" * 20]
+    assert lines[2] == "     3    5%  " + " " * 38 + "██"
+    many = [Span(k, 0.0, 1.0) for k in range(30)]
+    assert worker_lines(many, 80)[-1] == "  ... and 6 more"
 
 
 def test_plain_characters_on_request():
