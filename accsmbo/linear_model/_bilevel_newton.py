@@ -79,27 +79,27 @@ class Objective:
     starts: list[Array]
     tolerance: float = 1e-6
     points: list[ReducedPoint] = field(default_factory=list)
-    x: Array | None = None
+    last: Visit | None = None
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         starts = [point.c for point in self.points] or self.starts
-        if self.x is not None and np.abs(x - self.x).max() <= EXTRAPOLATED:
-            move = x - self.x
+        if self.last is not None and np.abs(x - self.last.x).max() <= EXTRAPOLATED:
+            move = x - self.last.x
             starts = [p.c + move @ p.tangents for p in self.points]
         self.points = [
             problem.solve(start, x, tolerance=self.tolerance)
             for problem, start in zip(self.problems, starts, strict=True)
         ]
-        self.x = x.copy()
-        visit = self.visit()
-        return float(visit.losses.mean()), visit.slope
-
-    def visit(self) -> Visit:
-        """Return the last evaluation."""
-        assert self.x is not None  # for the type checker
         losses = np.array([point.value for point in self.points])
-        slope = np.mean([point.slope for point in self.points], axis=0)
-        return Visit(self.x, losses, slope)
+        slopes = np.array([point.slope for point in self.points])
+        self.last = Visit(x.copy(), losses, slopes.mean(axis=0))
+        return float(losses.mean()), self.last.slope
+
+    @property
+    def visit(self) -> Visit:
+        """The last evaluation."""
+        assert self.last is not None  # for the type checker
+        return self.last
 
 
 class BilevelNewton:
@@ -254,7 +254,7 @@ class BilevelNewton:
         self.x = x
         for fold, point in zip(self.folds, objective.points, strict=True):
             fold.move(point)
-        self.visits.append(objective.visit())
+        self.visits.append(objective.visit)
 
     @property
     def coefficients(self) -> list[Array]:
@@ -312,7 +312,7 @@ class BilevelNewton:
         objective, seen = self._objective(thin=False), []
         for visit in reversed(self.visits):
             objective(visit.x)
-            seen.append(objective.visit())
+            seen.append(objective.visit)
         return seen[::-1]
 
     def _adjoints(self) -> float:

@@ -90,7 +90,7 @@ class DirectPath:
         seen = []
         for visit in reversed(self.visits[: self._n_loose]):
             self._tight(visit.x)
-            seen.append(self._tight.visit())
+            seen.append(self._tight.visit)
         return seen[::-1] + self.visits[self._n_loose :]
 
     @property
@@ -100,11 +100,11 @@ class DirectPath:
 
     def _look(self, x: Array) -> tuple[float, Array]:
         result = self._loose(x)
-        self.visits.append(self._loose.visit())
+        self.visits.append(self._loose.visit)
         self._starts.append([point.c for point in self._loose.points])
         return result
 
     def _evaluate(self, x: Array) -> tuple[float, Array]:
         result = self._tight(x)
-        self.visits.append(self._tight.visit())
+        self.visits.append(self._tight.visit)
         return result

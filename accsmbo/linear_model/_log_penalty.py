@@ -5,10 +5,10 @@ x_g     log of hyperparameter g
 l2(x) = sum_g exp(s_g x_g) base_g      strengths of w^2 / 2, like w; s_g = +1 or -1
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from accsmbo.hypergradients import NotDifferentiableError
 from accsmbo.hypergradients._inner_problem import Array
@@ -46,7 +46,7 @@ class LogPenalty:
     def __init__(
         self, problem: Any, estimator: Any, names: tuple[str, ...], design: Any
     ) -> None:
-        unit = clone(estimator).set_params(**dict.fromkeys(names, 1.0))
+        unit = copy(estimator).set_params(**dict.fromkeys(names, 1.0))
         penalty = problem.penalty(unit)
         derivatives = [np.asarray(penalty.d_l2.get(name, 0.0)) for name in names]
         self.signs = np.array([-1.0 if d.sum() < 0 else 1.0 for d in derivatives])

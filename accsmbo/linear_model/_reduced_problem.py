@@ -116,6 +116,8 @@ class ReducedProblem:
         factors = np.exp(self.signs * x)
         R = sum(t * M for t, M in zip(factors, self.penalties, strict=True))
         state = self._evaluate(c, R)
+        if not np.isfinite(state[0]):  # a start too far out for an exponential
+            state = self._evaluate(np.zeros_like(c), R)
         for n_steps in range(MAX_STEPS):
             hessian = self._hessian(state[3], R)
             step = -_solve(hessian, state[2])
@@ -132,7 +134,11 @@ class ReducedProblem:
     def _evaluate(self, c: Array, R: Any) -> tuple[float, Array, Array, Curvature, Any]:
         """Return objective, c, gradient, curvature and outputs."""
         f = c.astype(self.F.dtype, copy=False) @ self.F
-        value, slope, curvature = self.loss.evaluate(f.reshape(self.loss.y.shape))
+        with np.errstate(over="ignore", invalid="ignore"):  # no step goes there
+            evaluated = self.loss.evaluate(f.reshape(self.loss.y.shape))
+        value, slope, curvature = evaluated
+        if not np.isfinite(value):
+            return np.inf, c, c, curvature, f
         Rc = R @ c
         gradient = self.F @ slope.ravel() + Rc
         return value + 0.5 * float(c @ Rc), c, gradient, curvature, f
