@@ -37,9 +37,9 @@ def test_single_precision_solves_the_same_problem():
     x = np.array([0.7])
     double = poisson().solve(np.zeros(4), x, tolerance=1e-12)
     single = poisson().with_dtype(np.float32).solve(np.zeros(4), x, tolerance=1e-7)
-    np.testing.assert_allclose(single.c, double.c, rtol=1e-3)
-    assert single.value == pytest.approx(double.value, rel=1e-4)
-    np.testing.assert_allclose(single.slope, double.slope, rtol=1e-3)
+    np.testing.assert_allclose(single.c, double.c, atol=2e-3)  # root of the tolerance
+    assert single.value == pytest.approx(double.value, rel=1e-5)
+    np.testing.assert_allclose(single.slope, double.slope, rtol=5e-3)
 
 
 @pytest.mark.parametrize("k", [1, MANY_ROWS, MANY_ROWS + 1])
