@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils import (
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+)
 
 from accsmbo._sklearn_private import safe_indexing
 from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
@@ -215,6 +219,7 @@ class FoldHypergradient:
         self.estimator, self.scoring, self.names = estimator, scoring, tuple(names)
         self.X_train, self.X_test = safe_indexing(X, train), safe_indexing(X, test)
         y = np.asarray(y)
+        check_consistent_length(y, sample_weight, score_weight)
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         self.y_train, self.y_test = y[train], y[test]

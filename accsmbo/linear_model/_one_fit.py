@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_consistent_length
 
 from accsmbo.hypergradients import (
     LinearProblem,
@@ -141,7 +142,10 @@ def tune_penalties(
     ------
     NotDifferentiableError
         If model, penalty or metric are of another kind.
+    ValueError
+        If there are not as many weights as rows.
     """
+    check_consistent_length(y, sample_weight, score_weight)
     problem_class = find_inner_problem(estimator)
     if not issubclass(problem_class, LinearProblem):
         raise NotDifferentiableError(

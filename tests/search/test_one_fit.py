@@ -3,12 +3,14 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from scipy.stats import loguniform
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import cross_val_score
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -289,3 +291,69 @@ def test_rows_that_are_not_numbers_fail_as_in_any_search(at_once):
     with pytest.raises(ValueError, match="NaN"):
         search(data=(broken, Y), error_score="raise", n_iter=1)
     assert at_once == [False]
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+@pytest.mark.parametrize("solver", ["auto", "evaluate"])
+def test_weights_of_another_length_are_named(cls, solver):
+    Z, labels = noisy()
+    given = cls(
+        LogisticRegression(),
+        {"C": loguniform(1e-2, 1e2)},
+        scoring="neg_log_loss",
+        n_iter=2,
+        cv=3,
+        solver=solver,
+    )
+    with pytest.raises(ValueError, match=r"sample_weight.shape|inconsistent numbers"):
+        given.fit(Z, labels, sample_weight=np.ones(5))
+
+
+PLAIN = LogisticRegression(max_iter=5000, tol=1e-9)
+RANGE = {"C": loguniform(1e-4, 1e4)}
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_case_47_groups_reach_the_splitter(cls, at_once):
+    Z, labels = noisy()
+    groups = np.arange(90) % 10
+    own = {"cv": GroupKFold(3), "scoring": "neg_log_loss"}
+    found = cls(PLAIN, RANGE, **own).fit(Z, labels, groups=groups)
+    tuned = clone(PLAIN).set_params(**found.best_params_)
+    scores = cross_val_score(tuned, Z, labels, groups=groups, **own)
+    assert at_once == [True]
+    assert found.best_score_ == pytest.approx(scores.mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_case_51_weights_are_repeated_rows_in_fits_and_scores(cls, at_once):
+    Z, labels = noisy()
+    weight = np.random.default_rng(1).integers(1, 4, 90)
+    half, n = int(weight[:45].sum()), int(weight.sum())
+    rows = np.repeat(np.arange(90), weight)
+    best = []
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = clone(PLAIN).set_fit_request(sample_weight=True)
+        scorer = get_scorer("neg_log_loss").set_score_request(sample_weight=True)
+        for middle, end, picked, given in (
+            (45, 90, slice(None), weight),
+            (half, n, rows, np.ones(n)),
+        ):
+            parts = np.arange(middle), np.arange(middle, end)
+            found = cls(model, RANGE, scoring=scorer, cv=[parts, parts[::-1]])
+            found.fit(Z[picked], labels[picked], sample_weight=given)
+            best.append((found.best_score_, found.best_params_["C"]))
+    assert at_once == [True, True]
+    np.testing.assert_allclose(best[0], best[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("cls", SEARCHES)
+def test_case_55_and_59_every_fit_starts_afresh_on_the_same_splits(cls, at_once):
+    Z, labels = noisy()
+    found = cls(PLAIN, RANGE, cv=KFold(3).split(Z), scoring="neg_log_loss")
+    seen = []
+    for data in ((Z, labels), (-Z[::-1], labels), (Z, labels)):
+        found.fit(*data)
+        seen.append((found.best_params_["C"], len(found.history_)))
+    assert at_once == [True] * 3
+    assert seen[0] == seen[2] != seen[1]
