@@ -17,12 +17,13 @@ from accsmbo.hypergradients._inner_problem import Array
 __all__ = ["Basis"]
 
 NEW = 1e-4  # share of a direction that must be new
+FIRST_SIZE = 12  # rows there is room for at first: most runs need no more
 SIZE = 18  # rows kept; beyond, the oldest are merged into the current solution
 KEPT = 8  # latest rows that survive the merge
 
 
 class Basis:
-    """Orthonormal directions of one fold; memory (p + n + m) floats for each of 18.
+    """Orthonormal directions of one fold; memory (p + n + m) floats for each.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Basis:
         self, shape: tuple[int, int, int], bases: Sequence[Array], dtype: Any
     ) -> None:
         self.bases = [base.ravel() for base in bases]
-        self._arrays = [np.empty((SIZE, size), dtype) for size in shape]
+        self._arrays = [np.empty((FIRST_SIZE, size), dtype) for size in shape]
         self.penalties = [np.zeros((0, 0)) for _ in bases]
         self.k = 0
 
@@ -84,6 +85,8 @@ class Basis:
         norm = float(np.linalg.norm(new[0]))
         if not norm > NEW * first:
             return False
+        if self.k == len(self._arrays[0]):
+            self._grow()
         for array, rows in zip(new, self._arrays, strict=True):
             np.divide(array, array.dtype.type(norm), out=rows[self.k])
         self.k += 1
@@ -111,6 +114,11 @@ class Basis:
         self.penalties = [T.T @ M @ T for M in self.penalties]
         self.k = T.shape[1]
         return np.asarray(T.T @ c)
+
+    def _grow(self) -> None:
+        for i, rows in enumerate(self._arrays):
+            self._arrays[i] = np.empty((SIZE, rows.shape[1]), rows.dtype)
+            self._arrays[i][: len(rows)] = rows
 
     def _extend_penalties(self) -> None:
         k, last = self.k, self.B[-1]

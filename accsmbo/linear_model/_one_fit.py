@@ -161,6 +161,7 @@ def tune_penalties(
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     if parts is None and len(splits) == 1:
         parts = [(X[splits[0][0]], X[splits[0][1]])]
+        X = None
     problems = [
         problem_class(
             estimator,
