@@ -88,8 +88,10 @@ class WorkerTimelineDisplay:
         if not bars:
             raise ValueError(
                 "history must say where its trials ran, got "
-                f"{history!r}, in which no evaluation has spans. Use the history of a "
-                "search or of minimize."
+                f"{history!r}, in which no evaluation has spans. Use the history of "
+                "minimize, or of a search that evaluates its candidates one by one "
+                "(penalties of linear models are searched at once unless "
+                "solver='evaluate')."
             )
         return cls(bars).plot(ax=ax)
 
