@@ -89,10 +89,13 @@ def test_rows_are_the_values_visited(cls):
     assert results["split2_test_score"].shape == (n_rows,)
 
 
+@pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.parametrize("n_iter", [1, 3])
-def test_n_iter_bounds_the_rows_and_keeps_the_best(n_iter):
-    whole, short = search(), search(n_iter=n_iter)
-    assert len(short.history_) == n_iter
+def test_n_iter_bounds_the_rows_and_keeps_the_best(n_iter, cls):
+    whole, short = search(cls), search(cls, n_iter=n_iter)
+    assert len(short.history_) == len(short.cv_results_["params"]) == n_iter
+    assert len(whole.history_) < 20
+    assert short.best_score_ == pytest.approx(whole.best_score_, abs=1e-9)
     assert short.best_params_ == whole.best_params_
 
 
