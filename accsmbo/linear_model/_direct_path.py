@@ -55,8 +55,7 @@ class DirectPath:
         self._starts: list[list[Array]] = []
         self.x, self.scan = box.strongest, Scan(*[np.zeros((0, 1))] * 3)
         zeros = [np.zeros(len(problem.F)) for problem in problems]
-        single = [problem.with_dtype(np.float32) for problem in problems]
-        self._loose = Objective(single, zeros, LOOSE)
+        self._loose = Objective(_in_single_precision(problems), zeros, LOOSE)
         self._tight = Objective(problems, zeros, TIGHT)
 
     def run(self) -> "DirectPath":
@@ -108,3 +107,14 @@ class DirectPath:
         result = self._tight(x)
         self.visits.append(self._tight.visit)
         return result
+
+
+def _in_single_precision(problems: Sequence[ReducedProblem]) -> list[ReducedProblem]:
+    """Return the problems in float32; those that share F go on sharing it."""
+    single: dict[int, Array] = {}
+    for problem in problems:
+        if id(problem.F) not in single:
+            single[id(problem.F)] = problem.F.astype(np.float32)
+    return [
+        problem.with_dtype(np.float32, single[id(problem.F)]) for problem in problems
+    ]

@@ -34,7 +34,9 @@ from accsmbo.linear_model._reduced_problem import ReducedProblem
 __all__ = ["OneFit", "tune_penalties"]
 
 _csr: Any = sparse.csr_array  # typed loosely: its stubs cover single dtypes
-DIRECT_WORK = 5e7  # samples times squared coefficients up to which factorising pays
+# Samples times squared coefficients up to which factorising pays: sparse rows; dense
+# ones so many times more, as there the basis gains less and may miss a valley.
+DIRECT_WORK, DENSE_GAIN = 5e7, 20
 AT_BOUND = 0.05  # distance in the logarithm
 
 
@@ -226,11 +228,13 @@ def _outer(
 def _is_small(problem: LinearProblem) -> bool:
     size = int(np.prod(problem.shape))
     one_output = len(problem.shape) == 1
-    return one_output and _small_shape(problem.X.shape[0], size)
+    dense = not hasattr(problem.X, "indptr")
+    return one_output and _small_shape(problem.X.shape[0], size, dense=dense)
 
 
-def _small_shape(n_samples: int, size: int) -> bool:
-    return size <= DIRECT_SIZE and n_samples * size**2 <= DIRECT_WORK
+def _small_shape(n_samples: int, size: int, *, dense: bool = False) -> bool:
+    work = n_samples * size**2 / (DENSE_GAIN if dense else 1)
+    return size <= DIRECT_SIZE and work <= DIRECT_WORK
 
 
 def _single(X: Any) -> Any:
@@ -246,10 +250,15 @@ def _dense(X: Any) -> Array:
 
 
 def _full_problems(folds: list[_Fold], products: FoldProducts) -> list[ReducedProblem]:
-    """Return the training problems with all coefficients for a basis."""
-    problems = []
+    """Return the training problems with all coefficients for a basis.
+
+    Folds that share their rows share F too.
+    """
+    problems: list[ReducedProblem] = []
     for k, fold in enumerate(folds):
-        F = _rows(products.design(k).X, products.constant)
+        shared = k > 0 and products.design(k) is products.design(0)
+        X = products.design(k).X
+        F = problems[0].F if shared else _rows(X, products.constant)
         problems.append(
             ReducedProblem(
                 fold.loss,

@@ -81,10 +81,11 @@ class ReducedProblem:
     signs: Array
     outer: Callable[[Array], tuple[float, Array]]
 
-    def with_dtype(self, dtype: Any) -> "ReducedProblem":
-        """Return the same problem in another precision."""
-        F, V = self.F.astype(dtype), self.V.astype(dtype)
-        return replace(self, loss=self.loss.with_dtype(dtype), F=F, V=V)
+    def with_dtype(self, dtype: Any, F: Array | None = None) -> "ReducedProblem":
+        """Return the same problem in another precision; F if it is there already."""
+        F = self.F.astype(dtype) if F is None else F
+        loss, V = self.loss.with_dtype(dtype), self.V.astype(dtype)
+        return replace(self, loss=loss, F=F, V=V)
 
     def thinned(self, n_rows: int) -> "ReducedProblem":
         """Return the problem on about ``n_rows`` evenly spaced training rows."""

@@ -413,3 +413,30 @@ def test_unbalanced_many_rows_are_thinned_for_the_scan(monkeypatch):
     found = tune(X, np.where(y, 1.0, -1.0), splits)
     truth = dense_scan(X, np.where(y, 1.0, -1.0), *splits[0]).min()
     assert found.losses[0] == pytest.approx(truth, rel=3e-3)
+
+
+def test_dense_rows_are_factorised_where_sparse_ones_get_a_basis():
+    X, y = make_classification(2000, 180, n_informative=40, random_state=0)
+    X *= np.random.default_rng(0).random(X.shape) < 0.05
+    splits = three_folds(len(y))
+    bounds = {"C": (1e-4, 1e4)}
+    found = {
+        kind: tune(rows, y, splits, LogisticRegression(), bounds, "neg_log_loss")
+        for kind, rows in (("dense", X), ("sparse", sparse.csr_array(X)))
+    }
+    assert found["dense"].n_products == 0
+    assert found["sparse"].n_products > 0
+    assert found["sparse"].losses.mean() == pytest.approx(
+        found["dense"].losses.mean(), rel=3e-3
+    )
+
+
+def test_folds_that_share_their_rows_share_them_in_memory():
+    X, y = make_classification(300, 6, random_state=0)
+    bounds = {"C": (1e-4, 1e4)}
+    objective = reduced_objective(
+        X, y, three_folds(len(y)), LogisticRegression(), bounds, "neg_log_loss"
+    )
+    first, *others = (problem.F for problem in objective.problems)
+    assert len(others) == 2
+    assert all(F is first for F in others)
