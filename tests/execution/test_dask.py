@@ -4,6 +4,7 @@
 import os
 import signal
 import threading
+import time
 import warnings
 
 import joblib
@@ -94,12 +95,14 @@ def test_one_worker_killed_and_the_search_completes(client, tmp_path):
     killed = []
 
     def kill_one():
+        while not (tmp_path / "calls").exists() or len(notes.calls()) < 4:
+            time.sleep(0.05)
         _, pid, _ = notes.calls()[-1]
         os.kill(pid, signal.SIGKILL)
         killed.append(pid)
 
-    timer = threading.Timer(1.0, kill_one)
-    timer.start()
+    killer = threading.Thread(target=kill_one, daemon=True)
+    killer.start()
     history = minimize(
         notes,
         SPACE,
@@ -108,7 +111,7 @@ def test_one_worker_killed_and_the_search_completes(client, tmp_path):
         executor=client,
         random_state=0,
     )
-    timer.join()
+    killer.join(10)
     assert len(killed) == 1
     assert sorted(t.number for t in history.trials) == list(range(30))
     assert np.isfinite(history.values).all()
