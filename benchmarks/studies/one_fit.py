@@ -12,9 +12,9 @@ cold liblinear fit, eps 0.01, at the optimum found; conversions not counted),
 split s: 30 % of a permutation by RandomState(s) validate. Text, a9a and w8a have no
 intercept; tables are standardised and have one. ``gap``: how far the exact loss at
 the penalty found lies above the smallest, both by Newton steps in float64 to 1e-6.
-Exact losses are kept in ``--out``, so that timing again is quick; ``--exact`` computes
-those that are missing. Ratios are of medians of interleaved calls, by processor time
-and by the clock.
+Exact losses are kept in the folder ``exact`` beside ``--out``, so that timing again is
+quick; ``--exact`` computes those that are missing. Ratios are of medians of interleaved
+calls, by processor time and by the clock.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import inspect
 import json
 import tracemalloc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,7 @@ def single(name: str, X: Any, y: np.ndarray, seed: int, options: Any) -> dict[st
             best = options.best[f"{name}_{seed}"] = exact.best()
         if best is not None:
             there = exact(lam)[0]
+            best = options.best[f"{name}_{seed}"] = min(best, there)
             row["gap_percent"] = round(100 * (there / best - 1), 4)
             row["error_of_its_loss_percent"] = round(
                 100 * (found.losses[0] / there - 1), 4
@@ -186,7 +187,7 @@ def single(name: str, X: Any, y: np.ndarray, seed: int, options: Any) -> dict[st
     return row
 
 
-def folds(X: Any, y: np.ndarray, options: Any) -> dict[str, Any]:
+def folds(X: Any, y: np.ndarray, options: Any) -> list[dict[str, Any]]:
     """Time five folds against one of them, and against scikit-learn's searches."""
     splits = list(StratifiedKFold(5).split(X, y))
     grid = {"C": [float(C) for C in np.logspace(-4, 4, 20)]}
@@ -213,28 +214,25 @@ def folds(X: Any, y: np.ndarray, options: Any) -> dict[str, Any]:
         "GridSearchCV": models["GridSearchCV"].best_params_["C"],
     }
     losses = {name: cv_loss(X, y, splits, C) for name, C in chosen.items()}
-    return {
-        "set": "rcv1, 5 stratified folds, with intercept",
-        "seconds": {
-            c: {n: round(v, 3) for n, v in s.items()} for c, s in seconds.items()
-        },
-        "five_folds_to_one_split": {
-            c: round(s["five folds"] / s["one split"], 2) for c, s in seconds.items()
-        },
-        "times_faster": {
-            c: {
-                f"{n}, {how}": round(s[n] / s[ours], 2)
+    return [
+        {
+            "set": "rcv1, 5 stratified folds, with intercept",
+            "clock": clock,
+            **{f"seconds, {n}": round(v, 3) for n, v in s.items()},
+            "five folds / one split": round(s["five folds"] / s["one split"], 2),
+            **{
+                f"times faster than {n}, {how}": round(s[n] / s[ours], 2)
                 for n in ("LogisticRegressionCV", "GridSearchCV")
                 for how, ours in (
                     ("tuning", "five folds"),
                     ("with refit", "estimator with refit"),
                 )
-            }
-            for c, s in seconds.items()
-        },
-        "C": {name: round(float(C), 4) for name, C in chosen.items()},
-        "cv_loss": losses,
-    }
+            },
+            **{f"C, {name}": round(float(C), 4) for name, C in chosen.items()},
+            **{f"CV loss, {name}": loss for name, loss in losses.items()},
+        }
+        for clock, s in seconds.items()
+    ]
 
 
 def new_options() -> dict[str, Any]:
@@ -301,6 +299,46 @@ def peak(call: Callable[[], Any]) -> int:
     return result
 
 
+def rows_of(
+    part: str, name: str, X: Any, y: np.ndarray, options: Any
+) -> Iterator[dict[str, Any]]:
+    """Return the rows of one part and data set, one after the other."""
+    if part == "single":
+        for seed in range(options.splits):
+            yield flat(single(name, X, y, seed, options))
+    elif part == "folds":
+        yield from folds(X, y, options)
+    elif part == "peers":
+        yield flat(peers(name, X, y, options))
+    else:
+        yield flat(memory(name, X, y))
+
+
+def flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without dicts in it."""
+    result = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            inner = flat(value)
+            result |= {f"{key}, {name}": v for name, v in inner.items()}
+        else:
+            result[key] = value
+    return result
+
+
+def keep(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
+    """Put a row in the place of an older one of the same kind, or at the end."""
+
+    def kind(row: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(row.get(name) for name in ("set", "split", "clock"))
+
+    for i, old in enumerate(rows):
+        if kind(old) == kind(row):
+            rows[i] = row
+            return
+    rows.append(row)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -311,27 +349,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--exact", action="store_true")
     options = parser.parse_args()
-    stored = json.loads(options.out.read_text()) if options.out.exists() else {}
-    options.kept = stored.setdefault("exact", {})
-    options.best = stored.setdefault("best", {})
-    run = {"environment": environment(["liblinear-official"]), "rows": []}
+    kept = options.out.parent / "exact" / options.out.name
+    stored, exact = (
+        json.loads(path.read_text()) if path.exists() else {}
+        for path in (options.out, kept)
+    )
+    options.kept = exact.setdefault("exact", {})
+    options.best = exact.setdefault("best", {})
     for part in options.parts.split(","):
         for name in ["rcv1"] if part == "folds" else options.sets.split(","):
             X, y = load(name, options.data)
-            if part == "single":
-                for seed in range(options.splits):
-                    run["rows"].append(single(name, X, y, seed, options))
-                    print(run["rows"][-1], flush=True)
-                continue
-            if part == "folds":
-                run["rows"].append(folds(X, y, options))
-            elif part == "peers":
-                run["rows"].append(peers(name, X, y, options))
-            else:
-                run["rows"].append(memory(name, X, y))
-            print(run["rows"][-1], flush=True)
-    stored.setdefault("runs", []).append(run)
-    options.out.write_text(json.dumps(stored, indent=1) + "\n")
+            for row in rows_of(part, name, X, y, options):
+                print(row, flush=True)
+                keep(stored.setdefault(part, []), row)
+        environments = stored.setdefault("environments", {})
+        environments[part] = environment(["liblinear-official"])
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    for path, content in ((options.out, stored), (kept, exact)):
+        path.write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":
