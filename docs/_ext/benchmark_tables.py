@@ -2,7 +2,8 @@
 """The benchmarks page, from benchmarks/results/*.json.
 
 Whatever keys a study chose: scalars become a list, dicts of scalars and lists of dicts
-become tables, and single runs (`runs`, `cases`) are only counted.
+become tables. Single runs (`runs`, `cases`) are only counted where there is a summary;
+else their scalars are shown, of equal ones the latest.
 """
 
 import ast
@@ -26,6 +27,7 @@ For what the numbers mean see :ref:`algorithm`, :ref:`ensembles`.
 """
 RAW = {"runs", "cases"}
 Row = tuple[dict[str, Any], Any]
+ABOUT_RUN = {"python", "command", "date"}
 ABOUT = {"environment", "environments", "question", "note"}
 
 
@@ -92,12 +94,31 @@ def blocks(value: dict[str, Any], path: tuple[str, ...] = ()) -> list[str]:
         lines += [*heading((*path, *alone)), *table(rows)]
     for key, v in value.items():
         if key in RAW and not is_cell(v):
-            lines += ["", f"{len(v)} single runs are in the file."]
+            if "summary" in value:
+                lines += ["", f"{len(v)} single runs are in the file."]
+            else:
+                lines += run_tables(v)
         elif isinstance(v, list) and not is_cell(v):
             lines += [*heading((*path, key)), *table([({}, row) for row in v])]
         elif not is_cell(v) and not is_record(v):
             lines += blocks(v, (*path, str(key)))
     return lines
+
+
+def run_tables(runs: dict[str, Any] | list[Any]) -> list[str]:
+    """Return tables of the scalars of single runs, one for each set of keys."""
+    named = runs.items() if isinstance(runs, dict) else (("", run) for run in runs)
+    latest: dict[tuple[Any, ...], Row] = {}
+    for name, run in named:
+        for row in run.get("rows", [run]):
+            kept = {k: v for k, v in row.items() if not isinstance(v, dict | list)}
+            kept = {k: v for k, v in kept.items() if k not in ABOUT_RUN}
+            texts = tuple(v for v in kept.values() if isinstance(v, str))
+            latest[(name, *kept, *texts)] = ({"": name} if name else {}), kept
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in latest.values():
+        groups.setdefault(tuple(row[1]), []).append(row)
+    return [line for rows in groups.values() for line in table(rows)]
 
 
 def heading(path: tuple[str, ...]) -> list[str]:

@@ -50,6 +50,7 @@ def test_records_of_the_same_keys_are_one_table_and_runs_are_counted(tables, tmp
         },
         "a_b": {"median": 0.123456, "worst": None},
         "c": {"median": 2, "worst": [1, 2]},
+        "summary": {"mean": 1},
         "runs": {"one": {"deep": {}}, "two": {"deep": {}}},
     }
     (tmp_path / "results" / "speed_2.json").write_text(json.dumps(result))
@@ -60,8 +61,21 @@ def test_records_of_the_same_keys_are_one_table_and_runs_are_counted(tables, tmp
         "made by ``studies/speed.py``. Python 3, numpy 2. Command: ``python x``."
         in text
     )
-    assert text.count(".. list-table::") == 1
+    assert text.count(".. list-table::") == 2
     assert (
         "   * - a\\_b\n     - 0.1235\n     -\n   * - c\n     - 2\n     - 1, 2" in text
     )
     assert "2 single runs are in the file." in text
+
+
+def test_runs_without_a_summary_are_shown_the_latest_of_equal_ones(tables):
+    named = {"a": {"loss": 0.5, "curve": [1, 2], "date": "today"}, "b": {"loss": 0.25}}
+    text = "\n".join(tables.blocks({"runs": named}))
+    assert "   * - a\n     - 0.5\n   * - b\n     - 0.25" in text
+    assert "today" not in text
+    runs = [
+        {"rows": [{"method": "x", "n": n}, {"method": "y", "n": 1}]} for n in (3, 2)
+    ]
+    text = "\n".join(tables.blocks({"runs": runs}))
+    assert text.count("   * - x\n") == 1
+    assert "   * - x\n     - 2\n   * - y\n     - 1" in text
