@@ -48,10 +48,9 @@ class DirectPath:
     """
 
     def __init__(self, problems: Sequence[ReducedProblem], box: Box) -> None:
-        self.problems, self.box = problems, box
+        self.box = box
         self.visits: list[Visit] = []
         self.error, self.converged = 0.0, True
-        self._n_loose = 0
         self._starts: list[list[Array]] = []
         self.x, self.scan = box.strongest, Scan(*[np.zeros((0, 1))] * 3)
         zeros = [np.zeros(len(problem.F)) for problem in problems]
@@ -61,7 +60,6 @@ class DirectPath:
     def run(self) -> "DirectPath":
         """Look over the range, then settle the best valley."""
         coarse = scan_penalties(self._look, self.box, COARSE_STEP)
-        self._n_loose = len(self.visits)
         self.scan, curvatures = coarse.refined(FINE)
         best = self.scan.best
         self._tight.starts = self._starts[best // FINE]
@@ -86,11 +84,11 @@ class DirectPath:
         Training ended early can look better than the minimum, most of all where the
         curve is flat: a row that is not the minimum would be taken for the best.
         """
-        seen = []
-        for visit in reversed(self.visits[: self._n_loose]):
+        seen, n_loose = [], len(self._starts)
+        for visit in reversed(self.visits[:n_loose]):
             self._tight(visit.x)
             seen.append(self._tight.visit)
-        return seen[::-1] + self.visits[self._n_loose :]
+        return seen[::-1] + self.visits[n_loose:]
 
     @property
     def coefficients(self) -> list[Array]:
