@@ -6,6 +6,8 @@
 - ``fit_context``: validates ``_parameter_constraints`` and closes callbacks around fit.
 - ``HasMethods``, ``Interval``, ``StrOptions``: the vocabulary of those constraints.
 - ``MultimetricScorer``: tells which metrics a search computes.
+- ``Scorer``, ``PassthroughScorer``: scorers whose metric can be read off, and those
+  that ask the estimator for its ``score``.
 - ``check_method_params``: slices fit parameters that have one entry per sample.
 - ``fit_and_score``: fits and scores one fold with scikit-learn's error handling, texts
   and verbosity; ``insert_error_scores`` and ``warn_or_raise_about_fit_failures``
@@ -19,6 +21,8 @@ from typing import Any
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.metrics._scorer import _MultimetricScorer as MultimetricScorer
+from sklearn.metrics._scorer import _PassthroughScorer as PassthroughScorer
+from sklearn.metrics._scorer import _Scorer as Scorer
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _fit_and_score as fit_and_score
 from sklearn.model_selection._validation import (
@@ -38,6 +42,8 @@ __all__ = [
     "HasMethods",
     "Interval",
     "MultimetricScorer",
+    "PassthroughScorer",
+    "Scorer",
     "SearchCallbacks",
     "StrOptions",
     "check_method_params",

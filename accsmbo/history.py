@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evaluation", "History", "Span", "Trial"]
+__all__ = ["Evaluation", "History", "Route", "Span", "Trial"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,38 @@ class Trial:
     seed: int = 0
     tolerance: float | None = None
     fidelity: float | None = None
+
+
+class Route(NamedTuple):
+    """How a search finds and scores its candidates, and why this way.
+
+    Attributes
+    ----------
+    solver : {"joint", "gradients", "estimator"}
+        "joint": one candidate from training and tuning at once, confirmed by the
+        estimator's own fits; "gradients": the estimator's own fits, the first ones with
+        the gradient of their score; "estimator": the estimator's own fits alone.
+    reason : str
+        Why; where a search changed its solver on the way, why it did.
+
+    See Also
+    --------
+    History : Its attribute `route`.
+    AccSMBOSearchCV : Its argument `solver`, and its method `solver_for`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from accsmbo import AccSMBOSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = AccSMBOSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}).fit(X, y)
+    >>> search.history_.route.solver
+    'estimator'
+    """
+
+    solver: str
+    reason: str
 
 
 class Span(NamedTuple):
@@ -180,6 +212,11 @@ class History(Sequence[tuple[Trial, Evaluation]]):
     space : Space or None, default=None
         The space that the trials come from.
 
+    Attributes
+    ----------
+    route : Route or None
+        How a search found its candidates.
+
     See Also
     --------
     accsmbo.JournalStorage : Histories on disk.
@@ -195,6 +232,7 @@ class History(Sequence[tuple[Trial, Evaluation]]):
 
     def __init__(self, space: Any = None) -> None:
         self.space = space
+        self.route: Route | None = None
         self._records: list[tuple[Trial, Evaluation]] = []
 
     def append(self, trial: Trial, evaluation: Evaluation) -> None:

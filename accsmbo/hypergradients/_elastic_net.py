@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import ElasticNet, Lasso
 
-from accsmbo.hypergradients._inner_problem import Array, NotDifferentiableError
+from accsmbo.hypergradients._inner_problem import Array, NotDifferentiableError, words
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
 from accsmbo.hypergradients._losses import InnerLoss, SquaredLoss
 from accsmbo.hypergradients._registry import register_inner_problem
@@ -59,6 +59,11 @@ class ElasticNetProblem(LinearProblem):
     True
     """
 
+    settings = words(
+        "alpha copy_X fit_intercept l1_ratio max_iter positive precompute "
+        "random_state selection tol warm_start"
+    )
+
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
         """Return alpha, and l1_ratio of the elastic net."""
@@ -68,6 +73,11 @@ class ElasticNetProblem(LinearProblem):
                 "Use positive=False."
             )
         return ("alpha",) if isinstance(estimator, Lasso) else ("alpha", "l1_ratio")
+
+    @classmethod
+    def is_quadratic(cls, estimator: Any) -> bool:
+        """Return whether the l1 penalty vanishes."""
+        return bool(estimator.l1_ratio == 0)
 
     def make_loss(self, estimator: Any, y: Array, weight: Array) -> InnerLoss:
         """Return the squared error."""

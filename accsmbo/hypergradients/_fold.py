@@ -21,7 +21,10 @@ from sklearn.utils import (
 from accsmbo._sklearn_private import safe_indexing
 from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
 from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution
-from accsmbo.hypergradients._registry import find_inner_problem
+from accsmbo.hypergradients._registry import (
+    find_inner_problem,
+    known_hyperparameters,
+)
 from accsmbo.hypergradients._scoring import check_link, outer_loss
 
 __all__ = [
@@ -93,9 +96,16 @@ class FoldResult:
 
 
 def last_step(estimator: Any) -> tuple[list[Pipeline], str, Any]:
-    """Return the pipelines of transformers, the name prefix and the last step."""
+    """Return the pipelines of transformers, the name prefix and the last step.
+
+    A subclass of Pipeline may do anything with its steps, so it counts as one step; so
+    does a pipeline that transforms metadata too.
+    """
     transformers, prefix = [], ""
-    while isinstance(estimator, Pipeline):
+    while (
+        type(estimator) is Pipeline
+        and getattr(estimator, "transform_input", None) is None
+    ):
         if len(estimator.steps) > 1:
             transformers.append(estimator[:-1])
         name, final = estimator.steps[-1]
@@ -128,7 +138,7 @@ def differentiable_names(
         If the model, one of its settings or the metric rules gradients out.
     """
     _, prefix, final = last_step(estimator)
-    known = find_inner_problem(final).hyperparameters(final)
+    known = known_hyperparameters(final)
     outer_loss(scoring, final)
     return tuple(n for n in names if n.startswith(prefix) and n[len(prefix) :] in known)
 
@@ -266,6 +276,16 @@ class FoldHypergradient:
         _check_values(final)
         problem, X_test = self._problem(estimator, params, known)
         found, solution = self._solve(problem, X_test, final, tolerance, warm_start)
+        return self._result(problem, solution, found, prefix, known)
+
+    def _result(
+        self,
+        problem: InnerProblem,
+        solution: Solution,
+        found: Hypergradient,
+        prefix: str,
+        known: Iterable[str],
+    ) -> FoldResult:
         gradient: dict[str, Any] = dict.fromkeys(self.names, np.nan)
         gradient |= {name: found.gradient[name[len(prefix) :]] for name in known}
         return FoldResult(
@@ -276,6 +296,55 @@ class FoldHypergradient:
             problem.approximate,
             problem.fitted_attributes(solution),
         )
+
+    def gradient_at(
+        self, params: Mapping[str, Any], fitted: Any, *, tolerance: float | None = None
+    ) -> FoldResult:
+        """Differentiate at an estimator that was fitted on this fold.
+
+        It costs no fit: the estimator's own solution is read, and one adjoint solved.
+
+        Parameters
+        ----------
+        params : mapping of str to object
+            The trial's parameters.
+        fitted : estimator
+            Fitted with them on the training rows.
+        tolerance : float, default=None
+            Relative accuracy wanted of the loss, to which the adjoint's fits; None is
+            tight.
+
+        Returns
+        -------
+        FoldResult
+            ``loss`` is that of the minimum, up to second order; where it differs from
+            the estimator's own score, that is not at the minimum of the problem known
+            here, and the gradient says little about it.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If the model, one of its settings or the metric rules gradients out.
+        """
+        estimator = clone(self.estimator).set_params(**params)
+        known = differentiable_names(estimator, self.names, self.scoring)
+        _, prefix, final = last_step(estimator)
+        problem, X_test = self._problem(estimator, params, known)
+        solution = problem.solution_of(
+            last_step(fitted)[2], tolerance=TIGHT if tolerance is None else tolerance
+        )
+        loss = outer_loss(self.scoring, final)
+        check_link(loss, problem.link, final)
+        found = implicit_hypergradient(
+            problem,
+            solution,
+            loss,
+            X_test,
+            encode_targets(problem, self.y_test),
+            weight=self.score_weight,
+            tolerance=TIGHT if tolerance is None else _adjoint_tolerance(tolerance),
+        )
+        return self._result(problem, solution, found, prefix, known)
 
     def fitted_estimator(
         self, params: Mapping[str, Any], result: FoldResult
@@ -313,7 +382,7 @@ class FoldHypergradient:
         check_link(loss, problem.link, final)
         y = encode_targets(problem, self.y_test)
         inner_tolerance = TIGHT if tolerance is None else min(tolerance, 0.03)
-        rtol = TIGHT if tolerance is None else min(2 * tolerance**0.5, 1e4 * tolerance)
+        rtol = TIGHT if tolerance is None else _adjoint_tolerance(tolerance)
         for _ in range(MAX_TIGHTENING):
             solution = problem.solve(
                 final, tolerance=inner_tolerance, start=warm.get("w")
@@ -325,7 +394,7 @@ class FoldHypergradient:
                 X_test,
                 y,
                 weight=self.score_weight,
-                tolerance=max(rtol, TIGHT),
+                tolerance=rtol,
                 start=warm.get("q"),
             )
             allowed = (tolerance or np.inf) * abs(found.loss)
@@ -370,6 +439,11 @@ class FoldHypergradient:
             self._transformed = (key, (transformers, X_train, X_test))
         found: tuple[list[Pipeline], Any, Any] = self._transformed[1]
         return found
+
+
+def _adjoint_tolerance(tolerance: float) -> float:
+    """Return the residual allowed of an adjoint, given the accuracy of the loss."""
+    return max(min(2 * tolerance**0.5, 1e4 * tolerance), TIGHT)
 
 
 def _cut(weight: Array | None, rows: Array) -> Array | None:

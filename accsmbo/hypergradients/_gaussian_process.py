@@ -19,6 +19,7 @@ from accsmbo.hypergradients._inner_problem import (
     NotDifferentiableError,
     Solution,
     inner,
+    words,
 )
 from accsmbo.hypergradients._registry import register_inner_problem
 
@@ -76,6 +77,12 @@ class GaussianProcessProblem(InnerProblem):
     {'alpha': True, 'kernel__length_scale': True}
     """
 
+    gradient_cost = 0.7
+    settings = words(
+        "alpha copy_X_train kernel n_restarts_optimizer n_targets normalize_y "
+        "optimizer random_state"
+    )
+
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
         """Return alpha and ``kernel__<name>`` of each free scalar of the kernel."""
@@ -117,6 +124,12 @@ class GaussianProcessProblem(InnerProblem):
         return Solution(
             c, np.zeros_like(c), {"kernel": clone(kernel), "factor": factor}
         )
+
+    def solution_of(self, fitted: Any, *, tolerance: float) -> Solution:
+        """Take the factor and the dual coefficients of a fitted estimator."""
+        c = np.asarray(fitted.alpha_)
+        state = {"kernel": clone(fitted.kernel_), "factor": (fitted.L_, True)}
+        return Solution(c, np.zeros_like(c), state)
 
     def outputs(self, solution: Solution, X: Any) -> Array:
         """Return the posterior mean."""

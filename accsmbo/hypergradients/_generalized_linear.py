@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
-from accsmbo.hypergradients._inner_problem import Array, NotDifferentiableError
+from accsmbo.hypergradients._inner_problem import Array, NotDifferentiableError, words
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
 from accsmbo.hypergradients._losses import InnerLoss, SquaredLoss, TweedieLoss
 from accsmbo.hypergradients._registry import register_inner_problem
@@ -56,6 +56,10 @@ class GeneralizedLinearProblem(LinearProblem):
     >>> bool(gradient["alpha"] < 0)  # the score falls with more regularisation
     True
     """
+
+    settings = words(
+        "alpha fit_intercept link max_iter power solver tol verbose warm_start"
+    )
 
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from accsmbo.hypergradients._inner_problem import Array
+from accsmbo.hypergradients._inner_problem import Array, words
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
 from accsmbo.hypergradients._logistic import LogisticRegressionProblem
 from accsmbo.hypergradients._losses import InnerLoss, SquaredLoss
@@ -19,6 +19,8 @@ __all__ = ["GroupLogisticRegressionProblem", "GroupRidgeProblem"]
 
 
 class _GroupPenalty(LinearProblem):
+    settings = words("alpha class_weight fit_intercept groups")
+
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
         """Return ``alpha`` for one strength, ``alpha__k`` for one per group."""

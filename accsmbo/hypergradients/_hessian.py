@@ -35,6 +35,8 @@ class Hessian:
         Strengths of the quadratic penalty.
     mask : ndarray of bool of the shape of w, default=None
         The support; outside it the solution is zero.
+    max_iter : int, default=1000
+        Bound of the products of a CG solve.
     """
 
     def __init__(
@@ -43,7 +45,9 @@ class Hessian:
         curvature: Curvature,
         l2: Array,
         mask: Array | None = None,
+        max_iter: int = 1000,
     ) -> None:
+        self.max_iter = max_iter
         self.design, self.curvature, self.l2, self.mask = design, curvature, l2, mask
         unknowns = l2.size if curvature.probabilities is not None else len(l2)
         small = unknowns <= DIRECT_SIZE or self._has_small_support()
@@ -73,6 +77,7 @@ class Hessian:
             preconditioner=self._preconditioner(),
             rtol=rtol,
             start=start,
+            max_iter=self.max_iter,
         )
         return x, self.design.dot(x) if image is None else image
 

@@ -123,6 +123,12 @@ class InnerProblem(ABC):
         Sorted class labels of a classifier.
     solver : {"auto", "liblinear"}
         Solver for a cold start, of those problems that have several.
+    gradient_cost : float
+        Largest cost of a gradient at a fitted estimator, as a share of its fit.
+    settings : frozenset of str or None
+        Constructor parameters of the estimator that the problem accounts for, or that
+        cannot change the solution. An estimator with any other is refused: what is not
+        known may change the objective. None: `hyperparameters` alone decides.
 
     See Also
     --------
@@ -142,6 +148,8 @@ class InnerProblem(ABC):
     approximate: bool = False
     classes: Array | None = None
     solver: str = "auto"
+    gradient_cost: float = 1.0
+    settings: frozenset[str] | None = None
 
     @classmethod
     @abstractmethod
@@ -179,6 +187,24 @@ class InnerProblem(ABC):
         ``start`` is the ``w`` of an earlier solution (it may be of any fold).
         """
 
+    def solution_of(self, fitted: Any, *, tolerance: float) -> Solution:
+        """Return the solution that a fitted estimator stands for.
+
+        Parameters
+        ----------
+        fitted : estimator
+            Fitted on the same rows, with its hyperparameters.
+        tolerance : float
+            As in :meth:`solve`.
+
+        Returns
+        -------
+        Solution
+            By default solved anew; a family that can read the estimator's attributes
+            saves the solve.
+        """
+        return self.solve(fitted, tolerance=tolerance)
+
     @abstractmethod
     def outputs(self, solution: Solution, X: Any) -> Array:
         """Return the raw outputs (m,) or (m, k) for the rows of ``X``."""
@@ -212,6 +238,11 @@ class InnerProblem(ABC):
     def fitted_attributes(self, solution: Solution) -> Mapping[str, Any] | None:
         """Return the attributes that make the estimator fitted, or None."""
         return None
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the set of the words of a text."""
+    return frozenset(text.split())
 
 
 def inner(a: Array, b: Array) -> float:

@@ -18,6 +18,7 @@ from accsmbo.hypergradients._inner_problem import (
     NotDifferentiableError,
     Solution,
     inner,
+    words,
 )
 from accsmbo.hypergradients._kernel_derivatives import (
     kernel_and_derivatives,
@@ -71,6 +72,9 @@ class KernelRidgeProblem(InnerProblem):
     >>> max(gradient, key=gradient.get)  # what to raise for a better R2
     'gamma'
     """
+
+    gradient_cost = 0.8
+    settings = words("alpha coef0 degree gamma kernel kernel_params")
 
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from accsmbo.hypergradients._inner_problem import (
     NotDifferentiableError,
     Solution,
     inner,
+    words,
 )
 from accsmbo.hypergradients._kernel_derivatives import (
     kernel_and_derivatives,
@@ -39,6 +40,9 @@ __all__ = ["SVCProblem", "SVRProblem"]
 
 LIBSVM_TOLERANCE = 1e-8
 BORDER = 1e-7  # of the bound: closer is on it
+# How far coefficients of libsvm may be from those of its sets, over the largest one:
+# farther, the sets are not those of the solution. At its tightest, and at any tol.
+MOVED, LOOSELY_MOVED = 1e-3, 0.1
 
 
 class SVRProblem(InnerProblem):
@@ -95,6 +99,12 @@ class SVRProblem(InnerProblem):
 
     own_names: tuple[str, ...] = ("C", "epsilon")
 
+    settings = words(
+        "C break_ties cache_size class_weight coef0 decision_function_shape "
+        "degree epsilon gamma kernel max_iter probability random_state shrinking "
+        "tol verbose"
+    )
+
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
         """Return C, epsilon of a regressor, and the kernel's numeric parameters."""
@@ -119,9 +129,17 @@ class SVRProblem(InnerProblem):
         """Let libsvm find the sets, then solve for z exactly."""
         fitted = clone(estimator).set_params(tol=min(tolerance, LIBSVM_TOLERANCE))
         fitted.fit(self.X, self.y, sample_weight=self.sample_weight)
+        return self._read(fitted, MOVED)
+
+    def solution_of(self, fitted: Any, *, tolerance: float) -> Solution:
+        """Read the sets from a fitted machine, then solve for z exactly."""
+        return self._read(fitted, LOOSELY_MOVED)
+
+    def _read(self, estimator: Any, moved: float) -> Solution:
+        """Return the solution whose sets a fitted machine has found."""
         beta = np.zeros(self.X.shape[0])
-        beta[fitted.support_] = np.asarray(_dense(fitted.dual_coef_)).ravel()
-        gamma = fitted._gamma  # the number behind "scale" and "auto"
+        beta[estimator.support_] = np.asarray(_dense(estimator.dual_coef_)).ravel()
+        gamma = estimator._gamma  # the number behind "scale" and "auto"
         K, derivatives = kernel_and_derivatives(estimator, self.X, self.X, gamma)
         bound = float(estimator.C) * self.weight
         free = (np.abs(beta) > BORDER * bound) & (np.abs(beta) < (1 - BORDER) * bound)
@@ -134,10 +152,10 @@ class SVRProblem(InnerProblem):
             "estimator": estimator,
             "gamma": gamma,
         }
-        z = self._solve_free(K, beta, free, bounded, estimator, state)
+        z = self._solve_free(K, beta, free, bounded, moved, state)
         if z is None:
             state["factor"] = None
-            z = np.append(beta[free], float(fitted.intercept_[0]))
+            z = np.append(beta[free], float(estimator.intercept_[0]))
         state["beta"] = np.where(free, 0.0, beta)
         state["beta"][free] = z[:-1]
         return Solution(z, np.zeros_like(z), state)
@@ -151,7 +169,7 @@ class SVRProblem(InnerProblem):
         beta: Array,
         free: Array,
         bounded: Array,
-        estimator: Any,
+        moved: float,
         state: dict[str, Any],
     ) -> Array | None:
         """Return z, or None where it is not a differentiable function of lam."""
@@ -160,14 +178,17 @@ class SVRProblem(InnerProblem):
             return None
         M = np.ones((n_free + 1, n_free + 1))
         M[:-1, :-1], M[-1, -1] = K[np.ix_(free, free)], 0.0
-        rhs = self._target(beta, estimator)[free] - K[free][:, bounded] @ beta[bounded]
+        rhs = (
+            self._target(beta, state["estimator"])[free]
+            - K[free][:, bounded] @ beta[bounded]
+        )
         rhs = np.append(rhs, -beta[bounded].sum())
         if np.linalg.cond(M) > 1e12:
             return None
         state["factor"] = linalg.lu_factor(M)
         z = linalg.lu_solve(state["factor"], rhs)
-        moved = np.abs(z[:-1] - beta[free]) > 1e-3 * np.abs(beta[free]).max()
-        return None if moved.any() else np.asarray(z)
+        gap = np.abs(z[:-1] - beta[free])
+        return None if gap.max() > moved * np.abs(beta[free]).max() else np.asarray(z)
 
     def outputs(self, solution: Solution, X: Any) -> Array:
         """Return the decision values or predictions."""

@@ -14,6 +14,7 @@ from accsmbo.hypergradients._inner_problem import (
     Array,
     NotDifferentiableError,
     Solution,
+    words,
 )
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
 from accsmbo.hypergradients._logistic import classifier_attributes
@@ -36,6 +37,11 @@ __all__ = ["LinearSVCProblem", "LinearSVRProblem"]
 class _LiblinearProblem(LinearProblem):
     penalised_constant = True
     required_loss: str
+
+    settings = words(
+        "C class_weight dual epsilon fit_intercept intercept_scaling loss "
+        "max_iter multi_class penalty random_state tol verbose"
+    )
 
     def make_constant(self, estimator: Any) -> float:
         """Return ``intercept_scaling``."""
@@ -115,6 +121,11 @@ class LinearSVCProblem(_LiblinearProblem):
         positive = one_hot(index, len(self.classes))
         weights = weight[:, None] * np.where(positive, per_class, 1.0)
         return SquaredHingeLoss(2 * positive - 1, weights)
+
+    @classmethod
+    def is_quadratic(cls, estimator: Any) -> bool:
+        """Return whether the norm is the l2 norm."""
+        return bool(estimator.penalty == "l2")
 
     def penalty(self, estimator: Any) -> Penalty:
         """Return ``1 / C`` for the norm chosen."""

@@ -13,6 +13,7 @@ from accsmbo.hypergradients._inner_problem import (
     Array,
     NotDifferentiableError,
     Solution,
+    words,
 )
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
 from accsmbo.hypergradients._losses import InnerLoss, LogisticLoss, SoftmaxLoss
@@ -25,6 +26,9 @@ from accsmbo.hypergradients._targets import (
 )
 
 __all__ = ["LogisticRegressionProblem"]
+
+# "deprecated": as l1_ratio says (scikit-learn >= 1.8)
+PENALTIES = ("l2", "l1", "elasticnet", "deprecated")
 
 
 class LogisticRegressionProblem(LinearProblem):
@@ -68,6 +72,11 @@ class LogisticRegressionProblem(LinearProblem):
     True
     """
 
+    settings = words(
+        "C class_weight dual fit_intercept intercept_scaling l1_ratio max_iter "
+        "multi_class n_jobs penalty random_state solver tol verbose warm_start"
+    )
+
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
         """Return C, and l1_ratio where the solver takes any value of it."""
@@ -79,10 +88,20 @@ class LogisticRegressionProblem(LinearProblem):
             )
         if estimator.penalty is None:
             return ()
+        if estimator.penalty not in PENALTIES:
+            raise NotDifferentiableError(
+                f"LogisticRegression has gradients with a penalty among {PENALTIES}, "
+                f"got {estimator.penalty!r}. Use one of them."
+            )
         elastic = estimator.penalty in ("elasticnet", "deprecated")
         if elastic and estimator.solver == "saga" and estimator.l1_ratio is not None:
             return ("C", "l1_ratio")
         return ("C",)
+
+    @classmethod
+    def is_quadratic(cls, estimator: Any) -> bool:
+        """Return whether there is an l2 penalty alone."""
+        return estimator.penalty is not None and _l1_ratio(estimator) == 0
 
     def make_constant(self, estimator: Any) -> float:
         """Return 1, or liblinear's ``intercept_scaling``; 0 without intercept."""

@@ -20,6 +20,7 @@ from accsmbo.hypergradients._inner_problem import (
     NotDifferentiableError,
     Solution,
     inner,
+    words,
 )
 from accsmbo.hypergradients._network import Network
 from accsmbo.hypergradients._registry import register_inner_problem
@@ -87,6 +88,14 @@ class MultilayerPerceptronProblem(InnerProblem):
 
     approximate = True
 
+    gradient_cost = 0.3
+    settings = words(
+        "activation alpha batch_size beta_1 beta_2 early_stopping epsilon "
+        "hidden_layer_sizes learning_rate learning_rate_init loss max_fun "
+        "max_iter momentum n_iter_no_change nesterovs_momentum power_t "
+        "random_state shuffle solver tol validation_fraction verbose warm_start"
+    )
+
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:
         """Return alpha."""
@@ -130,9 +139,13 @@ class MultilayerPerceptronProblem(InnerProblem):
                 )
             extra["sample_weight"] = self.sample_weight
         fitted.fit(self.X, self.y, **extra)
+        return self.solution_of(fitted, tolerance=tolerance)
+
+    def solution_of(self, fitted: Any, *, tolerance: float) -> Solution:
+        """Return the weights of a fitted network."""
         network = Network(fitted)
-        kappa, forward = self._penalty_factor(estimator), network.forward(self.X)
-        strength = kappa * float(estimator.alpha)
+        kappa, forward = self._penalty_factor(fitted), network.forward(self.X)
+        strength = kappa * float(fitted.alpha)
         w = network.pack(network.weights, network.biases)
         gradient = network.backward(forward, self._slope(forward[-1]))
         gradient = gradient + strength * network.penalised(w)

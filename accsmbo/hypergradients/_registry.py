@@ -8,7 +8,7 @@ from accsmbo.hypergradients._inner_problem import (
     NotDifferentiableError,
 )
 
-__all__ = ["find_inner_problem", "register_inner_problem"]
+__all__ = ["find_inner_problem", "known_hyperparameters", "register_inner_problem"]
 
 _REGISTRY: dict[type, type[InnerProblem]] = {}
 
@@ -80,3 +80,32 @@ def find_inner_problem(estimator: Any) -> type[InnerProblem]:
             "problem is registered for it. Tune it by values, or announce one with "
             "accsmbo.hypergradients.register_inner_problem."
         ) from None
+
+
+def known_hyperparameters(estimator: Any) -> tuple[str, ...]:
+    """Return what an estimator with its settings can be differentiated with respect to.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Model with its settings; not a pipeline.
+
+    Returns
+    -------
+    tuple of str
+        Parameter names.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If no inner problem is registered, or a setting is not known to it.
+    """
+    problem_class = find_inner_problem(estimator)
+    if problem_class.settings is not None:
+        unknown = set(estimator.get_params(deep=False)) - problem_class.settings
+        if unknown:
+            raise NotDifferentiableError(
+                f"{type(estimator).__name__} has settings that accsmbo does not know: "
+                f"{', '.join(sorted(unknown))}. Tune it by values."
+            )
+    return problem_class.hyperparameters(estimator)

@@ -13,6 +13,7 @@ from accsmbo.hypergradients._inner_problem import (
     Array,
     NotDifferentiableError,
     Solution,
+    words,
 )
 from accsmbo.hypergradients._linear_problem import LinearProblem, Penalty
 from accsmbo.hypergradients._losses import InnerLoss, SquaredLoss
@@ -56,6 +57,11 @@ class RidgeProblem(LinearProblem):
     >>> gradient["alpha"].shape
     (3,)
     """
+
+    settings = words(
+        "alpha class_weight copy_X fit_intercept max_iter positive random_state "
+        "solver tol"
+    )
 
     @classmethod
     def hyperparameters(cls, estimator: Any) -> tuple[str, ...]:

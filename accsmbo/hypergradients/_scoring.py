@@ -3,7 +3,7 @@
 
 Scorers carry their metric in ``_score_func``, ``_sign`` and ``_kwargs``; these private
 attributes have been the same since scikit-learn 0.14 and there is no public way to
-ask a scorer for its metric.
+ask a scorer for its metric. Only scorers of exactly scikit-learn's class are read.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from sklearn import metrics
 from sklearn.base import RegressorMixin, is_regressor
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
+from accsmbo._sklearn_private import PassthroughScorer, Scorer
 from accsmbo.hypergradients import _outer_loss as outer
 from accsmbo.hypergradients._inner_problem import NotDifferentiableError
 from accsmbo.hypergradients._outer_loss import OuterLoss
@@ -153,11 +154,12 @@ def outer_loss(scoring: Any, estimator: Any) -> OuterLoss:
     if isinstance(scoring, OuterLoss):
         return scoring
     scorer = metrics.get_scorer(scoring) if isinstance(scoring, str) else scoring
-    function = getattr(scorer, "_score_func", None)
-    if function is None and (scorer is None or hasattr(scorer, "_estimator")):
+    if scorer is None or type(scorer) is PassthroughScorer:
         return _default_loss(estimator)
+    known = type(scorer) is Scorer  # a subclass may compute something else
+    function = scorer._score_func if known else None
     factory, understood, sign = _TABLE.get(function, (None, set(), 0))
-    kwargs = getattr(scorer, "_kwargs", {})
+    kwargs = scorer._kwargs if known else {}
     unknown = set(kwargs) - understood
     if factory is None or unknown or np.sign(scorer._sign) != sign:
         detail = f" with {sorted(unknown)}" if factory and unknown else ""

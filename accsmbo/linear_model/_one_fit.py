@@ -85,6 +85,7 @@ class OneFit:
     n_products: float
     converged: bool
     all_rows: FoldProducts | None
+    work: float = 0.0
 
 
 @dataclass
@@ -109,6 +110,7 @@ def tune_penalties(
     sample_weight: Array | None = None,
     score_weight: Array | None = None,
     accuracy: float = ACCURACY,
+    max_work: float | None = None,
 ) -> OneFit:
     """Minimise the mean validation loss of some folds by a model's penalties.
 

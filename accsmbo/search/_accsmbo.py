@@ -5,9 +5,14 @@ import numpy as np
 
 from accsmbo._sklearn_private import StrOptions
 from accsmbo.metalearning import Density
+from accsmbo.optimizers import AccSMBO
+from accsmbo.search._experience import density_of
 from accsmbo.search._gradient_search import GradientSearchCV
 
 __all__ = ["AccSMBOSearchCV"]
+
+# Relative accuracies of the losses of the first and of the last gradients.
+FIRST_TOLERANCE, LAST_TOLERANCE = 3e-2, 3e-3
 
 
 class AccSMBOSearchCV(GradientSearchCV):
@@ -86,19 +91,18 @@ class AccSMBOSearchCV(GradientSearchCV):
         are used in the order of asking, at the cost of waiting for the slowest.
     max_retries : int, default=1
         How often a candidate is tried again after its worker died; then it has failed.
-    solver : {"auto", "evaluate", "estimator"}, default="auto"
-        "auto": a space of a few continuous penalties of a linear model, perhaps the
-        last step of a pipeline, is searched at once: the Newton steps that train the
-        folds move the penalties too, for about the price of one fit a fold, and the
-        values they stood at are the candidates, at most `n_iter`. It is done where no
-        other argument asks for single candidates (`optimizer`, `density`, `storage`,
-        time and memory limits, `executor`, `selection`, `stop_when`, training scores,
-        predictions, several metrics, `verbose` above 1). Else, and with "evaluate",
-        candidates of a model and a metric that can be differentiated are solved by
-        accsmbo itself, with gradients, as accurately as the search needs at the time.
-        Either way the best is scored again by the estimator's own fit, so that
-        ``best_score_`` is what ``cross_val_score`` gives. "estimator": every candidate
-        is fitted by the estimator, without gradients.
+    solver : {"auto", "joint", "gradients", "estimator"}, default="auto"
+        How candidates are found; each is fitted and scored by the estimator itself.
+        "joint": the penalties of a linear model, perhaps the last step of a pipeline,
+        are tuned while the folds are trained, for a few fits in all, and the result is
+        the first candidate; if the estimator's own fits score what was expected,
+        it is the only one. "gradients": each candidate comes with the gradient of its
+        score, where model and metric can be differentiated. "estimator": neither.
+        "auto": joint where it fits and pays, else the gradients of the first candidates
+        where there are any and they pay, else neither. It never costs more than the
+        same number of plain fits and depends on estimator, space, metric, splits and
+        weights alone; :meth:`solver_for` tells beforehand, ``history_.route``
+        afterwards. Another value that does not fit is an error.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
@@ -113,9 +117,8 @@ class AccSMBOSearchCV(GradientSearchCV):
     Attributes
     ----------
     cv_results_ : dict of ndarray
-        As in scikit-learn, one entry per candidate in the order of asking. With
-        gradients also ``score_error_estimate``: by how much a candidate's scores may
-        be off because it was solved inexactly; 0 for the best.
+        As in scikit-learn, one entry per candidate in the order of asking; every score
+        is what ``cross_validate`` gives.
     best_estimator_ : estimator
         Refitted on all data; only with ``refit``.
     best_score_ : float
@@ -144,7 +147,8 @@ class AccSMBOSearchCV(GradientSearchCV):
         Predictions of every candidate that has all folds; only with
         ``keep_predictions``.
     history_ : History
-        Every finished trial; values are losses, minus the score.
+        Every finished trial; values are losses, minus the score. Its ``route`` says
+        which solver ran, and why.
     optimizer_ : Optimizer
         The optimizer after the search.
     density_ : Density or None
@@ -176,7 +180,7 @@ class AccSMBOSearchCV(GradientSearchCV):
     _parameter_constraints: dict = {
         **GradientSearchCV._parameter_constraints,
         "density": [StrOptions({"auto"}), Density, None],
-        "solver": [StrOptions({"auto", "evaluate", "estimator"})],
+        "solver": [StrOptions({"auto", "joint", "gradients", "estimator"})],
     }
 
     def __init__(
@@ -239,3 +243,27 @@ class AccSMBOSearchCV(GradientSearchCV):
         )
         self.density = density
         self.solver = solver
+
+    def _default_optimizer(self):
+        # Adjoints of a fitted model: to the accuracy that a step needs.
+        return AccSMBO(initial_tolerance=FIRST_TOLERANCE, tolerance=LAST_TOLERANCE)
+
+    def _make_optimizer(self):
+        if self.optimizer is not None and self.density != "auto":
+            raise ValueError(
+                "optimizer and density must not both be given, got "
+                f"optimizer={self.optimizer!r} and density={self.density!r}. Give the "
+                "density to the optimizer."
+            )
+        return super()._make_optimizer()
+
+    def _takes_gradients(self, optimizer):
+        return isinstance(optimizer, AccSMBO)
+
+    def _plan(self, optimizer, objective, n_trials):
+        self._own["density_"] = None
+        if self.optimizer is None and isinstance(optimizer, AccSMBO):
+            density = density_of(self, optimizer.space, objective)
+            optimizer.set_params(density=density)
+            self._own["density_"] = density
+        return super()._plan(optimizer, objective, n_trials)

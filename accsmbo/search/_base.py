@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from numbers import Integral, Real
 from os import PathLike
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
@@ -28,6 +28,7 @@ from accsmbo._sklearn_private import (
 from accsmbo.evaluation import CrossValidationObjective
 from accsmbo.execution import StopReason, TwoStacks, run
 from accsmbo.fidelity import Selection
+from accsmbo.history import Route
 from accsmbo.optimizers import AccSMBO
 from accsmbo.search._endings import AfterTrial
 from accsmbo.search._names import check_names
@@ -37,7 +38,16 @@ from accsmbo.search._study import search_journal, seeded
 from accsmbo.stopping import of_scores
 from accsmbo.storage import JournalStorage
 
-__all__ = ["BaseOptimizerSearchCV"]
+__all__ = ["BaseOptimizerSearchCV", "Plan"]
+
+
+class Plan(NamedTuple):
+    """What a search runs: objective, budget, who hands out work, and the route."""
+
+    objective: CrossValidationObjective
+    n_trials: int
+    scheduler: Any = None
+    route: Route | None = None
 
 
 class BaseOptimizerSearchCV(SearchResults):
@@ -134,9 +144,13 @@ class BaseOptimizerSearchCV(SearchResults):
         """Give an optimizer the seed of the study, where that is kept on disk."""
         return seeded(optimizer, self.storage)
 
-    def _make_scheduler(self, optimizer):
-        """Return what decides which proposal a free worker gets; None: the newest."""
-        return TwoStacks() if isinstance(optimizer, AccSMBO) else None
+    def _plan(self, optimizer, objective, n_trials):
+        """Return what to run; the optimizer may get points to ask first."""
+        scheduler = TwoStacks() if isinstance(optimizer, AccSMBO) else None
+        return Plan(objective, n_trials, scheduler)
+
+    def _note_route(self, optimizer, plan):
+        """Keep in the history how its trials were found."""
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
@@ -170,6 +184,7 @@ class BaseOptimizerSearchCV(SearchResults):
             If interrupted before one candidate was finished, or at all with
             ``on_interrupt="raise"``.
         """
+        begin = time.monotonic()
         self._forget_last_fit()
         scorers, refit_metric = self._get_scorers()
         X, y = indexable(X, y)
@@ -180,16 +195,20 @@ class BaseOptimizerSearchCV(SearchResults):
         optimizer, n_trials = self._make_optimizer()
         check_names(self.estimator, optimizer.space)
         objective = self._make_objective(X, y, scorers, routed)
+        plan = self._plan(optimizer, objective, n_trials)
         if self.selection is not None:
+            objective = plan.objective
             self.selection.check(objective, optimizer)
             objective = self.selection.adapt(objective)
             optimizer, n_trials = self.selection.wrap(optimizer, n_trials, objective)
-        store = PredictionStore.of(objective) if self.keep_predictions else None
-        with search_journal(self, objective, optimizer) as journal:
+            plan = plan._replace(objective=objective, n_trials=n_trials)
+        store = PredictionStore.of(plan.objective) if self.keep_predictions else None
+        with search_journal(self, plan.objective, optimizer) as journal:
             reason, callback_error = self._run(
-                optimizer, objective, n_trials, callbacks, store, journal
+                optimizer, plan, begin, callbacks, store, journal
             )
-        self._store_results(optimizer, scorers, refit_metric, reason, n_trials)
+        self._note_route(optimizer, plan)
+        self._store_results(optimizer, scorers, refit_metric, reason, plan.n_trials)
         if store is not None:
             store.update(optimizer.history)
             self.predictions_ = store.result()
@@ -316,31 +335,29 @@ class BaseOptimizerSearchCV(SearchResults):
             keep_predictions=self.keep_predictions,
         )
 
-    def _runs_in_order(self):
-        """Whether one process runs all trials, in order, and none is resumed."""
-        alone = self.executor is None and effective_n_jobs(self.n_jobs) == 1
-        return alone and self.storage is None
-
-    def _run(self, optimizer, objective, n_trials, callbacks, store, journal):
+    def _run(self, optimizer, plan, begin, callbacks, store, journal):
+        objective, n_trials = plan.objective, plan.n_trials
         callbacks.begin_search(n_trials * objective.n_folds)
         selection = self.selection
         race = None if selection is None else selection.race(objective)
-        size = n_trials, objective.n_folds
         some = {} if selection is None else {"at_most": True, "unit": selection.unit}
+        if plan.route is not None:
+            some |= {"route": plan.route}
+        size = n_trials, objective.n_folds
         with Progress(self.verbose, *size, journal=journal, **some) as progress:
             after_trial = AfterTrial(progress, store, self.callbacks)
             reason = run(
                 optimizer,
                 objective,
                 n_trials=n_trials,
-                timeout=self.timeout,
+                timeout=self._seconds_left(begin),
                 n_jobs=self.n_jobs,
                 executor=self.executor,
                 trial_timeout=self.trial_timeout,
                 memory_limit=self.memory_limit,
                 max_retries=self.max_retries,
                 deterministic=self.deterministic,
-                scheduler=self._make_scheduler(optimizer),
+                scheduler=plan.scheduler,
                 race=race,
                 journal=journal,
                 stop_when=of_scores(self.stop_when),
@@ -349,6 +366,11 @@ class BaseOptimizerSearchCV(SearchResults):
             )
         callbacks.end_search()
         return reason, after_trial.error
+
+    def _seconds_left(self, begin):
+        if self.timeout is None:
+            return None
+        return max(0.0, self.timeout - (time.monotonic() - begin))
 
     def _refit_best(self, X, y, fit_params, callbacks):
         # Parameters that are estimators are cloned too: best_params_ stays unfitted.

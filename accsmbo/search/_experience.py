@@ -4,14 +4,39 @@
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
-from accsmbo.hypergradients._fold import last_step
 from accsmbo.metalearning import MIN_TASKS, EmpiricalDensity, shipped_tasks
 from accsmbo.metalearning._empirical_density import LEAST_GAIN
 from accsmbo.metalearning._shipped import metric_group
 
-__all__ = ["shipped_density"]
+__all__ = ["density_of", "shipped_density"]
+
+
+def density_of(search, space, objective):
+    """Return the density that a search is to use: its own, or what is shipped.
+
+    Parameters
+    ----------
+    search : AccSMBOSearchCV
+        With a ``density``.
+    space : Space
+        Where.
+    objective : CrossValidationObjective
+        Gives the data.
+
+    Returns
+    -------
+    Density or None
+        None where there is none to use.
+    """
+    if not isinstance(search.density, str):
+        return search.density
+    metric = search.refit if isinstance(search.refit, str) else search.scoring
+    if metric is not None and not isinstance(metric, str):
+        return None
+    return shipped_density(search.estimator, space, metric, objective.X, objective.y)
 
 
 def shipped_density(estimator, space, metric, X, y):
@@ -36,7 +61,7 @@ def shipped_density(estimator, space, metric, X, y):
         None where nothing is shipped, too few tasks lie in the space, or the tasks do
         not predict each other.
     """
-    final = last_step(estimator)[2]
+    final = _final_step(estimator)
     classifier = is_classifier(final)
     group = metric_group(metric or ("accuracy" if classifier else "r2"))
     if group is None or y is None or not type(final).__module__.startswith("sklearn."):
@@ -56,6 +81,13 @@ def shipped_density(estimator, space, metric, X, y):
     density = EmpiricalDensity().fit_tasks(tasks, space, source=source)
     enough = density.n_tasks_ >= MIN_TASKS and density.score_ > LEAST_GAIN
     return density if enough else None
+
+
+def _final_step(estimator):
+    """Return the last step, of pipelines of other packages too."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
 
 
 def _scale(y):

@@ -1,153 +1,107 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GradientSearchCV: gradients where a model has them, experience where it exists."""
+"""GradientSearchCV: joint tuning or gradients where a model has them."""
 
-import warnings
-from dataclasses import replace
-from types import SimpleNamespace
+from sklearn.utils.validation import indexable
 
-import numpy as np
-
-from accsmbo.execution import StopReason
-from accsmbo.history import History
-from accsmbo.hypergradients import differentiable_names
-from accsmbo.optimizers import AccSMBO
-from accsmbo.search._experience import shipped_density
+from accsmbo._sklearn_private import check_method_params
+from accsmbo.execution import OneStack
+from accsmbo.history import Route
+from accsmbo.hypergradients import find_inner_problem
+from accsmbo.hypergradients._fold import last_step
 from accsmbo.search._gradient_objective import GradientObjective
-from accsmbo.search._one_fit_search import exact_evaluation, run_one_fit
+from accsmbo.search._joint import ConfirmFirst, tune_jointly
 from accsmbo.search._optimizer_search import OptimizerSearchCV
-from accsmbo.space import Space
+from accsmbo.search._route import choose_route
 
 __all__ = ["GradientSearchCV"]
 
-# Relative accuracies of the losses of the first and of the last inner solves, before
-# the correction that makes them good to about the square of that.
-FIRST_TOLERANCE, LAST_TOLERANCE = 3e-2, 3e-3
-# How often the best row may change while rows are evaluated exactly.
-MAX_EXACT_ROWS = 5
+# Gradients may cost this share of the plain evaluation of all candidates.
+GRADIENT_SHARE = 0.1
 
 
 class GradientSearchCV(OptimizerSearchCV):
-    """Base of AccSMBOSearchCV: chooses objective and density, makes the best exact."""
+    """Base of the searches with a ``solver``: runs the route that is chosen."""
 
-    def _default_optimizer(self):
-        return AccSMBO()
+    def solver_for(self, X, y=None, **params):
+        """Tell how :meth:`fit` would find and score its candidates, without a fit.
 
-    def _make_optimizer(self):
-        if self.optimizer is not None and self.density != "auto":
-            raise ValueError(
-                "optimizer and density must not both be given, got "
-                f"optimizer={self.optimizer!r} and density={self.density!r}. Give the "
-                "density to the optimizer."
+        Parameters
+        ----------
+        X, y, **params
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        Route
+            Solver and reason. :meth:`fit` may go back from "joint" to "estimator", if
+            that costs too much or the estimator's own fits do not confirm it;
+            ``history_.route`` says so.
+        """
+        scorers, _ = self._get_scorers()
+        X, y = indexable(X, y)
+        routed = self._get_routed_params_for_fit(check_method_params(X, params=params))
+        optimizer, _ = self._make_optimizer()
+        objective = self._make_objective(X, y, scorers, routed)
+        return self._route(optimizer, objective)
+
+    def _takes_gradients(self, optimizer):
+        """Return whether an optimizer is one of those that the routes are for."""
+        raise NotImplementedError
+
+    def _route(self, optimizer, objective):
+        if not self._takes_gradients(optimizer):
+            name = type(optimizer).__name__
+            return Route("estimator", f"{name} does not use gradients")
+        return choose_route(self, objective, optimizer.space)
+
+    def _plan(self, optimizer, objective, n_trials):
+        plan = super()._plan(optimizer, objective, n_trials)
+        route = self._route(optimizer, objective)
+        if route.solver == "joint":
+            return self._plan_joint(optimizer, plan, route)
+        if route.solver == "gradients":
+            return plan._replace(
+                objective=self._with_gradients(objective, n_trials), route=route
             )
-        optimizer, n_trials = super()._make_optimizer()
-        self._unstarted = optimizer
-        return optimizer, n_trials
+        return plan._replace(route=route)
 
-    def _make_objective(self, X, y, scorers, routed):
-        objective = super()._make_objective(X, y, scorers, routed)
-        optimizer = self.__dict__.pop("_unstarted")
-        self._density = None
-        if not isinstance(optimizer, AccSMBO):
-            return objective
-        space = Space(optimizer.space, allow_empty=True)
-        if self.optimizer is None:
-            self._density = self._choose_density(space, X, y)
-            optimizer.set_params(density=self._density)
-        if self.solver == "estimator" or not _has_gradient(objective, space):
-            return objective
-        # Kept predictions are those of the models that were scored: exact ones.
-        if self.optimizer is None and not self.keep_predictions:
-            optimizer.set_params(
-                initial_tolerance=FIRST_TOLERANCE, tolerance=LAST_TOLERANCE
-            )
-        return GradientObjective.from_values(
-            objective, warm_start=self._runs_in_order()
+    def _plan_joint(self, optimizer, plan, route):
+        limited = self.solver == "auto"
+        found = tune_jointly(
+            plan.objective, optimizer.space, plan.n_trials, limited=limited
         )
+        plan = plan._replace(objective=self._after_joint(plan.objective))
+        if found is None:
+            return plan._replace(route=self._fallback("joint tuning failed"))
+        optimizer.set_params(points_to_evaluate=[found.params])
+        n_trials = max(1, plan.n_trials - found.n_spent)
+        if found.loss is None:
+            route = self._fallback("joint tuning would cost more than it saves")
+            return plan._replace(n_trials=n_trials, route=route)
+        scheduler = ConfirmFirst(plan.scheduler or OneStack(), found.loss)
+        return plan._replace(n_trials=n_trials, scheduler=scheduler, route=route)
 
-    def _choose_density(self, space, X, y):
-        if not isinstance(self.density, str):
-            return self.density
-        scoring = self.scoring
-        metric = self.refit if isinstance(self.refit, str) else scoring
-        if metric is not None and not isinstance(metric, str):
-            return None
-        return shipped_density(self.estimator, space, metric, X, y)
+    def _after_joint(self, objective):
+        """Return the objective that tells whether the joint optimum holds."""
+        return objective
 
-    def _run(self, optimizer, objective, *args):
-        self._objective = objective
-        done = run_one_fit(self, optimizer, objective, *args[:2])
-        return super()._run(optimizer, objective, *args) if done is None else done
+    def _fallback(self, reason):
+        """Return the route that is taken where joint tuning steps back."""
+        return Route("estimator", reason)
 
-    def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
-        objective = self.__dict__.pop("_objective")
-        density = self.__dict__.pop("_density", None)
-        rest = (scorers, refit_metric, reason, n_trials)
-        if isinstance(objective, GradientObjective):
-            self._store_exact_best(optimizer.history, objective, rest)
-        else:
-            super()._store_results(optimizer, *rest)
-        self._own |= {
-            "history_": optimizer.history,
-            "optimizer_": optimizer,
-            "density_": density,
-        }
+    def _with_gradients(self, objective, n_trials):
+        """Return the objective with as many gradients as cost little."""
+        if self.solver == "gradients":
+            return GradientObjective.from_values(objective)
+        transformers, _, final = last_step(objective.estimator)
+        # Transformers are fitted once more in each fold.
+        share = GRADIENT_SHARE * n_trials - 0.5 * bool(transformers)
+        n_gradients = int(share / find_inner_problem(final).gradient_cost)
+        return GradientObjective.from_values(objective, n_gradients=n_gradients)
 
-    def _store_exact_best(self, history, objective, rest):
-        """Store results whose best row is scored by the estimator's own fit."""
-        records = sorted(history, key=lambda record: record[0].number)
-        estimates = np.array([_error_estimate(e) for _, e in records])
-        records = [(trial, _without_gradients(e)) for trial, e in records]
-        super()._store_results(_view(history, records), *rest)
-        scorers, refit_metric, reason, n_trials = rest
-        for _ in range(0 if reason is StopReason.INTERRUPTED else MAX_EXACT_ROWS):
-            best = getattr(self, "best_index_", None)
-            if best is None or not estimates[best] > 0.0:
-                break
-            trial = records[best][0]
-            records[best] = (trial, exact_evaluation(self, objective, trial))
-            estimates[best] = 0.0
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # said before
-                super()._store_results(
-                    _view(history, records), scorers, refit_metric, reason, n_trials
-                )
-        self.cv_results_["score_error_estimate"] = estimates
-
-
-def _view(history, records):
-    """Return what stands in for an optimizer with other records."""
-    patched = History(history.space)
-    for record in records:
-        patched.append(*record)
-    return SimpleNamespace(history=patched)
-
-
-def _without_gradients(evaluation):
-    """Return an evaluation whose folds hold what cv_results_ is made of."""
-    folds = tuple(
-        {k: v for k, v in fold.items() if k not in ("gradient", "error")}
-        for fold in evaluation.folds
-    )
-    return replace(evaluation, folds=folds)
-
-
-def _error_estimate(evaluation):
-    if evaluation.gradient is None or evaluation.failed:
-        return 0.0
-    return max(evaluation.error_estimate or 0.0, np.finfo(float).tiny)
-
-
-def _has_gradient(objective, space):
-    """Whether the metric can be differentiated by a continuous parameter."""
-    names = [
-        name
-        for subspace in space.subspaces
-        for name, levels in zip(subspace.names, subspace.levels, strict=True)
-        if levels == 0
-    ]
-    probe = GradientObjective.from_values(objective)
-    try:
-        scorer = probe._optimised_scorer()
-        return bool(differentiable_names(objective.estimator, names, scorer))
-    except ValueError:
-        return False
+    def _note_route(self, optimizer, plan):
+        """Keep the route in the history; the joint one where it was confirmed."""
+        route, history = plan.route, optimizer.history
+        if route.solver == "joint" and not plan.scheduler.confirms(history):
+            route = self._fallback("its own fits did not confirm the joint optimum")
+        history.route = route

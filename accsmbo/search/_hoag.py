@@ -4,21 +4,21 @@
 import numpy as np
 
 from accsmbo._sklearn_private import StrOptions
-from accsmbo.execution import StopReason
+from accsmbo.history import Route
+from accsmbo.hypergradients import NotDifferentiableError
 from accsmbo.optimizers import HOAG
 from accsmbo.search._gradient_objective import GradientObjective
-from accsmbo.search._one_fit_search import run_one_fit
-from accsmbo.search._optimizer_search import OptimizerSearchCV
+from accsmbo.search._gradient_search import GradientSearchCV
 
 __all__ = ["HOAGSearchCV"]
 
 
-class HOAGSearchCV(OptimizerSearchCV):
+class HOAGSearchCV(GradientSearchCV):
     """Cross-validated search along the gradient of the score by the hyperparameters.
 
     For models and metrics that :mod:`accsmbo.hypergradients` can differentiate, and
-    continuous parameters: a handful of candidates, each solved only as accurately as
-    the descent needs. It finds the nearest minimum and ends when it has converged
+    continuous parameters: a handful of candidates, each fitted by the estimator itself
+    and differentiated. It finds the nearest minimum and ends when it has converged
     (``optimizer_.converged_``), often long before ``n_iter``.
 
     Parameters
@@ -40,8 +40,7 @@ class HOAGSearchCV(OptimizerSearchCV):
         As in scikit-learn. Where several metrics are computed, ``refit`` names the one
         that is optimised; if it does not name one, the first is.
     n_jobs : int or None, default=None
-        Workers for folds, as in joblib; -1 uses all cores. Warm starts between
-        candidates are kept in one process only.
+        Workers for folds, as in joblib; -1 uses all cores.
     refit : bool, str or callable, default=True
         As in scikit-learn. A callable selects among the results only.
     cv : int, cross-validation generator or iterable, default=None
@@ -84,10 +83,11 @@ class HOAGSearchCV(OptimizerSearchCV):
         are used in the order of asking, at the cost of waiting for the slowest.
     max_retries : int, default=1
         How often a candidate is tried again after its worker died; then it has failed.
-    solver : {"auto", "evaluate"}, default="auto"
-        "auto": a space of a few continuous penalties of a linear model is searched at
-        once, see :class:`AccSMBOSearchCV`. Else, and with "evaluate", by one candidate
-        after the other.
+    solver : {"auto", "joint", "gradients"}, default="auto"
+        "joint": penalties of a linear model are tuned in training, see
+        :class:`AccSMBOSearchCV`. "gradients": one candidate after the other, each with
+        its gradient. "auto": joint where it fits and pays, else gradients; an estimator
+        or metric without gradients is an error.
     on_interrupt : {"stop", "raise"}, default="stop"
         What Ctrl-C does once a candidate is finished: end the search normally with a
         warning and without refit, or re-raise after the results are set.
@@ -102,9 +102,7 @@ class HOAGSearchCV(OptimizerSearchCV):
     Attributes
     ----------
     cv_results_ : dict of ndarray
-        As in scikit-learn, one entry per candidate in the order of asking. Scores are
-        as accurate as the inner solves were; ``score_error_estimate`` says how
-        accurate, where the space was searched at once.
+        As in scikit-learn, one entry per candidate in the order of asking.
     best_estimator_ : estimator
         Refitted on all data; only with ``refit``.
     best_score_ : float
@@ -133,7 +131,8 @@ class HOAGSearchCV(OptimizerSearchCV):
         Predictions of every candidate that has all folds; only with
         ``keep_predictions``.
     history_ : History
-        Every finished trial; values are losses, minus the score.
+        Every finished trial; values are losses, minus the score. Its ``route`` says
+        which solver ran, and why.
     optimizer_ : Optimizer
         The optimizer after the search.
 
@@ -166,8 +165,8 @@ class HOAGSearchCV(OptimizerSearchCV):
     """
 
     _parameter_constraints: dict = {
-        **OptimizerSearchCV._parameter_constraints,
-        "solver": [StrOptions({"auto", "evaluate"})],
+        **GradientSearchCV._parameter_constraints,
+        "solver": [StrOptions({"auto", "joint", "gradients"})],
     }
 
     def __init__(
@@ -232,20 +231,25 @@ class HOAGSearchCV(OptimizerSearchCV):
     def _default_optimizer(self):
         return HOAG()
 
-    def _run(self, optimizer, objective, n_trials, callbacks, *args):
-        done = run_one_fit(self, optimizer, objective, n_trials, callbacks)
-        self._at_once = done is not None
-        if self._at_once:
-            optimizer.converged_ = done[0] is StopReason.BUDGET
-            return done
-        return super()._run(optimizer, objective, n_trials, callbacks, *args)
+    def _takes_gradients(self, optimizer):
+        return True
 
-    def _store_results(self, optimizer, *args):
-        super()._store_results(optimizer, *args)
-        if self.__dict__.pop("_at_once"):
-            errors = [e.error_estimate or 0.0 for e in optimizer.history.evaluations]
-            self.cv_results_["score_error_estimate"] = np.array(errors)
+    def _route(self, optimizer, objective):
+        route = super()._route(optimizer, objective)
+        if route.solver == "estimator":
+            raise NotDifferentiableError(f"HOAG needs gradients. {route.reason}")
+        return route
 
-    def _make_objective(self, X, y, scorers, routed):
-        plain = super()._make_objective(X, y, scorers, routed)
-        return GradientObjective.from_values(plain, warm_start=self._runs_in_order())
+    def _after_joint(self, objective):
+        return GradientObjective.from_values(objective)
+
+    def _fallback(self, reason):
+        return Route("gradients", reason)
+
+    def _with_gradients(self, objective, n_trials):
+        return GradientObjective.from_values(objective)
+
+    def _note_route(self, optimizer, plan):
+        super()._note_route(optimizer, plan)
+        if optimizer.history.route.solver == "joint":
+            optimizer.converged_ = True

@@ -5,7 +5,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from accsmbo.history import History
+from accsmbo.history import History, Route
 from accsmbo.storage import Journal
 
 __all__ = ["Progress"]
@@ -27,6 +27,8 @@ class Progress:
         What one trial is.
     journal : Journal or None, default=None
         What an earlier run left there is not done again.
+    route : Route or None, default=None
+        Said in a line of its own; the joint one may end early.
     """
 
     def __init__(
@@ -38,11 +40,13 @@ class Progress:
         at_most: bool = False,
         unit: str = "candidate",
         journal: Journal | None = None,
+        route: Route | None = None,
     ) -> None:
         self.verbose = int(verbose)
+        self.route = route
         self.n_trials = n_trials
         self.n_folds = n_folds
-        self.at_most = at_most
+        self.at_most = at_most or (route is not None and route.solver == "joint")
         self.unit = unit
         self.journal = journal
         self._bar: Any = None
@@ -61,6 +65,8 @@ class Progress:
                 path = str(self.journal.path)
                 sys.stdout.write(f"; {n_done} {self.unit}s are in {path!r}")
             sys.stdout.write("\n")
+            if self.route is not None:
+                sys.stdout.write(f"Solver: {self.route.solver} ({self.route.reason})\n")
             # Worker processes write past our buffer, where the output is no terminal.
             sys.stdout.flush()
         if self.verbose == 1 and n_left and sys.stderr.isatty():

@@ -27,7 +27,7 @@ class SearchResults(BaseSearchCV):
 
     def _store_results(self, optimizer, scorers, refit_metric, reason, n_trials):
         history = optimizer.history
-        self._own = {"history_": history, "optimizer_": optimizer}
+        self._own |= {"history_": history, "optimizer_": optimizer}
         if not len(history):
             raise_nothing_finished(reason, self.timeout, self.n_splits_)
         if reason is StopReason.INTERRUPTED:

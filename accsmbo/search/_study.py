@@ -64,6 +64,8 @@ def search_journal(search, objective, optimizer):
         "return_train_score": fingerprint(bool(search.return_train_score)),
         "keep_predictions": fingerprint(bool(search.keep_predictions)),
     }
+    if hasattr(search, "solver"):
+        prints["solver"] = fingerprint(search.solver)
     if search.selection is not None:
         prints["selection"] = fingerprint(search.selection)
     metric = search.scoring if isinstance(search.scoring, str) else None
