@@ -236,7 +236,7 @@ class HOAGSearchCV(GradientSearchCV):
 
     def _route(self, optimizer, objective):
         route = super()._route(optimizer, objective)
-        if route.solver == "estimator":
+        if route.solver == "estimator" and isinstance(optimizer, HOAG):
             raise NotDifferentiableError(f"HOAG needs gradients. {route.reason}")
         return route
 

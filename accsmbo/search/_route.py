@@ -6,7 +6,7 @@ on nothing else. Each shortcut lists what it handles; all else is evaluated plai
 """
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from accsmbo._sklearn_private import MultimetricScorer
 from accsmbo.history import Route
@@ -114,10 +114,8 @@ def _check_gradients(objective, space):
         if levels == 0
     ]
     _check_data(objective)
-    known = differentiable_names(
-        objective.estimator, names, optimised_scorer(objective)
-    )
-    if not known:
+    scorer = optimised_scorer(objective)
+    if not differentiable_names(_at_centre(objective, space), names, scorer):
         raise NotDifferentiableError("No parameter of the space has a gradient.")
 
 
@@ -128,11 +126,10 @@ def _check_joint(search, objective, space):
     if callable(search.refit):
         raise NotDifferentiableError("refit is a callable that selects candidates.")
     _check_data(objective)
-    final = last_step(objective.estimator)[2]
     names = _positive_ranges(space)
-    known = differentiable_names(
-        objective.estimator, names, optimised_scorer(objective)
-    )
+    probe = _at_centre(objective, space)
+    known = differentiable_names(probe, names, optimised_scorer(objective))
+    final = last_step(probe)[2]
     problem_class = find_inner_problem(final)
     quadratic = issubclass(problem_class, LinearProblem) and problem_class.is_quadratic(
         final
@@ -155,6 +152,13 @@ def _check_data(objective):
     _, prefix, _ = last_step(objective.estimator)
     only_weight(objective.fit_params, prefix + "sample_weight")
     only_weight(objective.score_params, "sample_weight")
+
+
+def _at_centre(objective, space):
+    """Return the estimator with the parameters of the centre of the space."""
+    subspace = space.subspaces[0]
+    params = subspace.to_params(np.full(subspace.n_dims, 0.5))
+    return clone(objective.estimator).set_params(**clone(params, safe=False))
 
 
 def _positive_ranges(space):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""AccSMBOSearchCV: gradients, exact best scores, densities."""
+"""AccSMBOSearchCV: gradients, exact scores, densities."""
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import accsmbo.search._experience as experience
 from accsmbo import AccSMBOSearchCV, Real
 from accsmbo.default_spaces import default_space
+from accsmbo.hypergradients import FoldHypergradient, hypergradient
 from accsmbo.metalearning import EmpiricalDensity, PriorDensity, SourceTask
 from accsmbo.optimizers import SMBO, AccSMBO
 
@@ -26,15 +27,15 @@ X, Y = (a[::4] for a in load_breast_cancer(return_X_y=True))
 
 
 def search(model=MODEL, space=SPACE, n_iter=4, scoring="neg_log_loss", **settings):
-    """Evaluate one candidate after the other; test_one_fit.py has the rest."""
+    """Evaluate candidates; test_joint.py has the joint route."""
     own = {"n_iter": n_iter, "scoring": scoring, "random_state": 0}
-    settings = own | {"solver": "evaluate"} | settings
+    settings = own | settings
     return AccSMBOSearchCV(model, space, **settings).fit(X, Y)
 
 
 @pytest.fixture(scope="module")
 def with_gradients():
-    return search(density=None)
+    return search(density=None, solver="gradients")
 
 
 def test_gradients_reach_the_optimizer(with_gradients):
@@ -57,7 +58,7 @@ def test_few_candidates_are_enough(with_gradients):
 def test_best_score_is_that_of_cross_val_score(with_gradients):
     best = clone(MODEL).set_params(**with_gradients.best_params_)
     expected = cross_val_score(best, X, Y, scoring="neg_log_loss").mean()
-    assert with_gradients.best_score_ == pytest.approx(expected, abs=1e-10)
+    assert with_gradients.best_score_ == pytest.approx(expected, rel=1e-12)
     scores = with_gradients.cv_results_["mean_test_score"]
     assert scores[with_gradients.best_index_] == with_gradients.best_score_
     assert (
@@ -65,26 +66,48 @@ def test_best_score_is_that_of_cross_val_score(with_gradients):
     )
 
 
-def test_error_estimates_stand_beside_the_scores(with_gradients):
-    estimates = with_gradients.cv_results_["score_error_estimate"]
-    assert estimates.shape == (4,)
-    assert estimates[with_gradients.best_index_] == 0.0
-    others = np.delete(np.arange(4), with_gradients.best_index_)
-    assert (estimates[others] > 0.0).all()
-    for i in others:
-        params = with_gradients.cv_results_["params"][i]
-        exact = cross_val_score(
+def test_every_row_is_what_cross_val_score_gives(with_gradients):
+    results = with_gradients.cv_results_
+    assert "score_error_estimate" not in results
+    expected = [
+        cross_val_score(
             clone(MODEL).set_params(**params), X, Y, scoring="neg_log_loss"
         ).mean()
-        found = with_gradients.cv_results_["mean_test_score"][i]
-        assert found == pytest.approx(exact, rel=0.05)
+        for params in results["params"]
+    ]
+    np.testing.assert_allclose(results["mean_test_score"], expected, rtol=1e-12)
+
+
+def test_gradients_are_those_of_the_loss_with_its_sign(with_gradients):
+    for trial, evaluation in with_gradients.history_:
+        _, slope = hypergradient(MODEL, trial.params, X, Y, scoring="neg_log_loss")
+        assert evaluation.gradient[C] == pytest.approx(-slope[C], rel=0.2, abs=1e-4)
+
+
+def test_by_default_only_the_first_candidates_have_gradients():
+    """So that they cost little beside the fits."""
+    space = {**SPACE, "logisticregression__fit_intercept": [True, False]}
+    found = search(space=space, n_iter=20)
+    assert found.history_.route.solver == "gradients"
+    known = [e.gradient is not None for e in found.history_.evaluations]
+    assert known == sorted(known, reverse=True)
+    assert 0 < sum(known) < 10
+
+
+def test_a_gradient_that_fails_leaves_the_plain_evaluation(monkeypatch):
+    def broken(*args, **kwargs):
+        raise KeyError("broken")
+
+    monkeypatch.setattr(FoldHypergradient, "gradient_at", broken)
+    found = search(solver="gradients", n_iter=3)
+    assert all(e.gradient is None for e in found.history_.evaluations)
+    assert np.isfinite(found.cv_results_["mean_test_score"]).all()
 
 
 def test_solver_estimator_never_takes_gradients():
     plain = search(solver="estimator", n_iter=5)
     assert all(e.gradient is None for e in plain.history_.evaluations)
-    assert "score_error_estimate" not in plain.cv_results_
-    assert all(t.tolerance is None for t in plain.history_.trials)
+    assert plain.history_.route.solver == "estimator"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +133,7 @@ def test_several_metrics_and_train_scores():
         refit="neg_log_loss",
         return_train_score=True,
         n_iter=3,
+        solver="gradients",
     )
     assert all(e.gradient for e in found.history_.evaluations)
     best = clone(MODEL).set_params(**found.best_params_)
@@ -170,7 +194,7 @@ def test_auto_density_is_that_of_estimator_and_metric(monkeypatch):
         return tasks() if name == "LogisticRegression" else []
 
     monkeypatch.setattr(experience, "shipped_tasks", shipped)
-    found = search(n_iter=2)
+    found = search(n_iter=2, solver="gradients")
     assert asked == [("LogisticRegression", "probability", "binary", False)]
     assert isinstance(found.density_, EmpiricalDensity)
     assert "LogisticRegression" in found.density_.source_
@@ -198,9 +222,10 @@ def losses(fitted):
 
 
 def test_a_resumed_search_with_gradients_equals_an_unbroken_one(tmp_path):
-    search(density=None, n_iter=2, storage=tmp_path / "study.jsonl")
-    resumed = search(density=None, n_iter=5, storage=tmp_path / "study.jsonl")
-    unbroken = search(density=None, n_iter=5, storage=tmp_path / "other.jsonl")
+    own = {"density": None, "solver": "gradients"}
+    search(n_iter=2, storage=tmp_path / "study.jsonl", **own)
+    resumed = search(n_iter=5, storage=tmp_path / "study.jsonl", **own)
+    unbroken = search(n_iter=5, **own)
     assert losses(resumed) == losses(unbroken)
 
 
@@ -225,7 +250,7 @@ def test_two_jobs_give_gradients_too():
         cv=2,
         n_jobs=2,
         scoring="neg_log_loss",
-        solver="evaluate",
+        solver="gradients",
         random_state=0,
     ).fit(*data)
     assert all(e.gradient for e in found.history_.evaluations)
