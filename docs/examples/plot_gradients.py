@@ -52,9 +52,9 @@ plt.show()
 
 # %%
 # Searches with and without: ``solver="estimator"`` fits every candidate with
-# scikit-learn, as other tools do, and sees its score alone; ``solver="evaluate"`` asks
-# for the gradient of one candidate after the other. (Left at "auto", the search would
-# not need candidates at all here, see :ref:`one_fit`.)
+# scikit-learn, as other tools do, and sees its score alone; ``solver="gradients"`` also
+# reads the gradient off each fitted model. (Left at "auto", the search would need one
+# candidate here, see :ref:`one_fit`.)
 from scipy.stats import loguniform
 
 from accsmbo import AccSMBOSearchCV
@@ -75,7 +75,7 @@ runs = {
         ).fit(X, y)
         for seed in range(3)
     ]
-    for label, solver in {"gradients": "evaluate", "values": "estimator"}.items()
+    for label, solver in {"gradients": "gradients", "values": "estimator"}.items()
 }
 ConvergenceDisplay.from_history(runs)
 plt.show()
