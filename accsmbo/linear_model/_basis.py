@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from accsmbo.hypergradients._inner_problem import Array
+from accsmbo.linear_model._work import PASS, VECTOR, Work
 
 __all__ = ["Basis"]
 
@@ -33,11 +34,18 @@ class Basis:
         Strengths at value 1 for each hyperparameter, like the coefficients.
     dtype : dtype
         Precision.
+    work : Work, default=None
+        Charged with orthogonalisations and merges.
     """
 
     def __init__(
-        self, shape: tuple[int, int, int], bases: Sequence[Array], dtype: Any
+        self,
+        shape: tuple[int, int, int],
+        bases: Sequence[Array],
+        dtype: Any,
+        work: Work | None = None,
     ) -> None:
+        self.work = work or Work()
         self.bases = [base.ravel() for base in bases]
         self._arrays = [np.empty((FIRST_SIZE, size), dtype) for size in shape]
         self.penalties = [np.zeros((0, 0)) for _ in bases]
@@ -76,6 +84,7 @@ class Basis:
         bool
             Whether there was anything new.
         """
+        self._charge(4 * VECTOR * self.k + 4 * PASS, 30 + 4 * len(self.bases))
         new = [a.ravel().copy() for a in (direction, image, validation)]
         first = float(np.linalg.norm(new[0]))
         for _ in range(2 if self.k else 0):
@@ -106,6 +115,7 @@ class Basis:
         ndarray of shape (KEPT + 1,)
             The same solution in the new basis.
         """
+        self._charge((KEPT + 1) * self.k, 12)
         latest = np.eye(self.k)[:, -KEPT:]
         T = np.linalg.qr(np.column_stack([c, latest]))[0]
         weights = T.T.astype(self._arrays[0].dtype)
@@ -114,6 +124,11 @@ class Basis:
         self.penalties = [T.T @ M @ T for M in self.penalties]
         self.k = T.shape[1]
         return np.asarray(T.T @ c)
+
+    def _charge(self, multiply_adds: float, calls: float) -> None:
+        width = sum(rows.shape[1] for rows in self._arrays)
+        precision = self._arrays[0].dtype.itemsize / 8
+        self.work.charge(multiply_adds * width * precision, calls)
 
     def _grow(self) -> None:
         for i, rows in enumerate(self._arrays):

@@ -18,6 +18,7 @@ from accsmbo.linear_model._basis import Basis
 from accsmbo.linear_model._fold_products import FoldProducts
 from accsmbo.linear_model._log_penalty import LogPenalty
 from accsmbo.linear_model._reduced_problem import ReducedPoint, ReducedProblem
+from accsmbo.linear_model._work import ELEMENTS, PASS
 
 __all__ = ["BilevelFold", "LinearSystem", "solve_together"]
 
@@ -73,7 +74,7 @@ class BilevelFold:
         self.design = products.design(index)
         dtype = products.dtype
         self._validation_shape = (n_validation, *self.outputs[1:])
-        self.basis = Basis(shape, penalty.bases, dtype)
+        self.basis = Basis(shape, penalty.bases, dtype, products.work)
         self.c = np.zeros(0)
         self.w = np.zeros(self.coefficients, dtype)
         self.f = np.zeros(self.outputs, dtype)
@@ -88,6 +89,7 @@ class BilevelFold:
 
     def linearise(self) -> Array:
         """Set the curvature at w and return the slope by the outputs."""
+        self.products.work.charge(ELEMENTS * self.f.size, 15)
         _, slope, self.curvature = self.loss.evaluate(self.f)
         return slope
 
@@ -147,6 +149,7 @@ class BilevelFold:
             basis.penalties,
             self.penalty.signs,
             self.outer,
+            self.products.work,
         )
 
     def add(self, direction: Array, image: Array) -> bool:
@@ -281,4 +284,6 @@ def solve_together(products: FoldProducts, systems: Sequence[LinearSystem]) -> N
         ]
         back = products.adjoint(folds, bent)
         for system, image, part in zip(active, images, back, strict=True):
+            touched = 6 * image.size + 20 * part.size
+            products.work.charge(PASS / 2 * touched, 25)
             system.advance(system.fold.l2 * system.direction + part, image)

@@ -32,6 +32,7 @@ from accsmbo.linear_model._penalty_search import (
     scan_penalties,
 )
 from accsmbo.linear_model._reduced_problem import ReducedPoint, ReducedProblem
+from accsmbo.linear_model._work import WorkSpent
 
 __all__ = ["BilevelNewton", "Objective", "Visit"]
 
@@ -150,7 +151,20 @@ class BilevelNewton:
         self._adjoint_at = np.full_like(self.x, np.inf), np.inf
 
     def run(self) -> "BilevelNewton":
-        """Iterate until it has converged, or for 40 steps."""
+        """Iterate until it has converged, for 40 steps, or until the work is spent."""
+        try:
+            self._iterate()
+        except WorkSpent:
+            if not self.visits:
+                raise
+            self.converged = False
+            settled = [*self._settled, (self._value, self.x, self.error)]
+            _, self.x, self.error = min(settled, key=lambda each: each[0])
+            at = [v for v in self.visits if np.array_equal(v.x, self.x)]
+            self.visits.append(at[-1])
+        return self
+
+    def _iterate(self) -> None:
         for step in range(MAX_STEPS):
             self._set_gradients()
             if step and self._adjoint_is_due():
@@ -159,7 +173,6 @@ class BilevelNewton:
                 self._newton_step(first=step == 0)
             if self.converged and not self._leaves_for_a_better_valley():
                 break
-        return self
 
     def _leaves_for_a_better_valley(self) -> bool:
         """Scan with all that was learnt; go where this scan and the first promise more.

@@ -14,6 +14,7 @@ from accsmbo.hypergradients._inner_problem import Array
 from accsmbo.linear_model._bilevel_newton import Objective, Visit
 from accsmbo.linear_model._penalty_search import Box, Scan, minimise, scan_penalties
 from accsmbo.linear_model._reduced_problem import ReducedProblem
+from accsmbo.linear_model._work import WorkSpent
 
 __all__ = ["DirectPath"]
 
@@ -40,11 +41,11 @@ class DirectPath:
     visits : list of Visit
         All evaluations, in order; those of the first look are loose.
     error : float
-        0: the last evaluation is tight.
+        0: the last evaluation is tight; infinite where the work was spent before.
     scan : Scan
         The whole range, as a spline of the first look.
     converged : bool
-        True.
+        Whether the work allowed was enough.
     """
 
     def __init__(self, problems: Sequence[ReducedProblem], box: Box) -> None:
@@ -58,8 +59,18 @@ class DirectPath:
         self._tight = Objective(problems, zeros, TIGHT)
 
     def run(self) -> "DirectPath":
-        """Look over the range, then settle the best valley."""
+        """Look over the range, then settle the best valley while there is work left."""
         coarse = scan_penalties(self._look, self.box, COARSE_STEP)
+        try:
+            self._settle(coarse)
+        except WorkSpent:
+            self.converged, self.error = False, np.inf
+            best = min(self.visits, key=lambda visit: float(visit.losses.mean()))
+            self.visits.append(best)
+            self.x = best.x
+        return self
+
+    def _settle(self, coarse: Scan) -> None:
         self.scan, curvatures = coarse.refined(FINE)
         best = self.scan.best
         self._tight.starts = self._starts[best // FINE]
@@ -72,7 +83,6 @@ class DirectPath:
             if self._value > value:
                 self.x = first
                 self._evaluate(first)
-        return self
 
     @property
     def _value(self) -> float:
@@ -93,7 +103,7 @@ class DirectPath:
     @property
     def coefficients(self) -> list[Array]:
         """Return the coefficients of each fold at ``x``."""
-        return [point.c for point in self._tight.points]
+        return [point.c for point in self._tight.points or self._loose.points]
 
     def _look(self, x: Array) -> tuple[float, Array]:
         result = self._loose(x)

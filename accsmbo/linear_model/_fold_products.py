@@ -14,8 +14,11 @@ import numpy as np
 
 from accsmbo.hypergradients._design import Design, raw_outputs, raw_outputs_vjp
 from accsmbo.hypergradients._inner_problem import Array
+from accsmbo.linear_model._work import PASS, Work, product_cost
 
 __all__ = ["FoldProducts", "SeparateFolds", "SharedRows"]
+
+SETUP_CALLS = 60  # of a fold's problem: targets, penalty, products
 
 
 class FoldProducts(ABC):
@@ -30,10 +33,13 @@ class FoldProducts(ABC):
     n_products : float
         Vectors multiplied so far by training rows or their transpose; products with
         validation rows apart count by their share.
+    work : Work
+        Charged with all products.
     """
 
     constant: float
     dtype: Any
+    work: Work
     n_products: float = 0.0
 
     @abstractmethod
@@ -81,6 +87,8 @@ class SharedRows(FoldProducts):
         Value of the constant column, 0 for none.
     dtype : dtype
         Precision of the products.
+    work : Work, default=None
+        Counts them.
     """
 
     def __init__(
@@ -89,8 +97,10 @@ class SharedRows(FoldProducts):
         splits: Sequence[tuple[Array, Array]],
         constant: float,
         dtype: Any,
+        work: Work | None = None,
     ) -> None:
-        self.constant, self.dtype = constant, dtype
+        self.constant, self.dtype, self.work = constant, dtype, work or Work()
+        self.work.charge(_setup_cost(X), SETUP_CALLS)
         self._splits, self._design = splits, Design(X, constant, dtype)
 
     def design(self, fold: int) -> Design:
@@ -134,7 +144,10 @@ class SharedRows(FoldProducts):
         return rows[:, self._splits[fold][1]]
 
     def _together(self, product: Any, vectors: Sequence[Array]) -> list[Array]:
-        self.n_products += sum(v[0].size for v in vectors)
+        n_vectors = sum(v[0].size for v in vectors)
+        self.n_products += n_vectors
+        moved = PASS * sum(v.size for v in vectors)
+        self.work.charge(product_cost(self._design.X, n_vectors) + moved, 4)
         if len(vectors) == 1:
             return [np.asarray(product(vectors[0]))]
         stacked = np.stack(vectors, axis=1)
@@ -154,12 +167,20 @@ class SeparateFolds(FoldProducts):
         Value of the constant column, 0 for none.
     dtype : dtype
         Precision of the products.
+    work : Work, default=None
+        Counts them.
     """
 
     def __init__(
-        self, parts: Sequence[tuple[Any, Any]], constant: float, dtype: Any
+        self,
+        parts: Sequence[tuple[Any, Any]],
+        constant: float,
+        dtype: Any,
+        work: Work | None = None,
     ) -> None:
-        self.constant, self.dtype = constant, dtype
+        self.constant, self.dtype, self.work = constant, dtype, work or Work()
+        for part in parts:
+            self.work.charge(sum(map(_setup_cost, part)), SETUP_CALLS)
         self._designs = [Design(X, constant, dtype) for X, _ in parts]
         self._validation = [V.astype(dtype, copy=False) for _, V in parts]
 
@@ -173,19 +194,19 @@ class SeparateFolds(FoldProducts):
 
     def forward(self, folds: Sequence[int], vectors: Sequence[Array]) -> list[Array]:
         """Multiply one after the other."""
-        self.n_products += sum(v[0].size for v in vectors)
+        self._count(folds, vectors)
         return [self._designs[k].dot(v) for k, v in zip(folds, vectors, strict=True)]
 
     def adjoint(self, folds: Sequence[int], outputs: Sequence[Array]) -> list[Array]:
         """Multiply one after the other."""
-        self.n_products += sum(r[0].size for r in outputs)
+        self._count(folds, outputs)
         return [
             self._designs[k].adjoint(r) for k, r in zip(folds, outputs, strict=True)
         ]
 
     def validate(self, fold: int, vector: Array, image: Array) -> Array:
         """Multiply the validation rows."""
-        self._count(fold, vector)
+        self._count_validation(fold, vector)
         full = self._designs[fold].expand(vector)
         return raw_outputs(full, self._validation[fold], self.constant)
 
@@ -193,7 +214,7 @@ class SeparateFolds(FoldProducts):
         """Multiply the validation rows of each fold."""
         results = []
         for k, r in enumerate(cotangents):
-            self._count(k, r)
+            self._count_validation(k, r)
             r = r.astype(self.dtype, copy=False)
             full = raw_outputs_vjp(self._validation[k], r, self.constant)
             results.append(self._designs[k].reduce(full))
@@ -206,7 +227,18 @@ class SeparateFolds(FoldProducts):
             return np.asarray(V)
         return np.vstack([V, np.full((1, V.shape[1]), self.constant)])
 
-    def _count(self, fold: int, vector: Array) -> None:
+    def _count(self, folds: Sequence[int], vectors: Sequence[Array]) -> None:
+        for k, vector in zip(folds, vectors, strict=True):
+            n_vectors = vector[0].size
+            self.n_products += n_vectors
+            self.work.charge(product_cost(self._designs[k].X, n_vectors), 3)
+
+    def _count_validation(self, fold: int, vector: Array) -> None:
         n_rows = self._designs[fold].X.shape[0]
         share = self._validation[fold].shape[0] / max(n_rows, 1)
         self.n_products += share * vector[0].size
+        self.work.charge(product_cost(self._validation[fold], vector[0].size), 4)
+
+
+def _setup_cost(X: Any) -> float:
+    return float(PASS * (X.nnz if hasattr(X, "indptr") else X.size))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tune the penalties of a linear model on given folds: data in, penalties out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from accsmbo.hypergradients import (
 from accsmbo.hypergradients._fold import encode_targets
 from accsmbo.hypergradients._hessian import DIRECT_SIZE
 from accsmbo.hypergradients._inner_problem import Array
+from accsmbo.hypergradients._registry import known_hyperparameters
 from accsmbo.hypergradients._scoring import check_link
 from accsmbo.linear_model._bilevel_fold import BilevelFold, Outer
 from accsmbo.linear_model._bilevel_newton import ACCURACY, BilevelNewton, Visit
@@ -30,6 +32,7 @@ from accsmbo.linear_model._fold_products import (
 from accsmbo.linear_model._log_penalty import LogPenalty
 from accsmbo.linear_model._penalty_search import Box, Scan
 from accsmbo.linear_model._reduced_problem import ReducedProblem
+from accsmbo.linear_model._work import Work
 
 __all__ = ["OneFit", "tune_penalties"]
 
@@ -68,9 +71,11 @@ class OneFit:
         Products of a vector with the training rows or their transpose; 0 where the
         Hessian is factorised.
     converged : bool
-        Whether the method ended by its error estimate.
+        Whether the method ended by its error estimate, not by `max_work`.
     all_rows : FoldProducts or None
         Products with all rows, if the folds shared them.
+    meter : Work
+        Counts what was done, rescoring too.
     """
 
     params: dict[str, float]
@@ -85,7 +90,12 @@ class OneFit:
     n_products: float
     converged: bool
     all_rows: FoldProducts | None
-    work: float = 0.0
+    meter: Work
+
+    @property
+    def work(self) -> float:
+        """Return the seconds that the work done so far takes on a reference core."""
+        return self.meter.seconds
 
 
 @dataclass
@@ -136,6 +146,9 @@ def tune_penalties(
         Weights for the metric.
     accuracy : float, default=1e-3
         Error of the validation loss allowed, as a share of it.
+    max_work : float, default=None
+        Seconds of a reference core, counted and not measured, after which the method
+        stops with what it has.
 
     Returns
     -------
@@ -145,17 +158,13 @@ def tune_penalties(
     Raises
     ------
     NotDifferentiableError
-        If model, penalty or metric are of another kind.
+        If model, a setting of it, penalty or metric are of another kind, or if
+        `max_work` is spent before anything is known.
     ValueError
         If there are not as many weights as rows.
     """
     check_consistent_length(y, sample_weight, score_weight)
-    problem_class = find_inner_problem(estimator)
-    if not issubclass(problem_class, LinearProblem):
-        raise NotDifferentiableError(
-            f"{type(estimator).__name__} is not a linear model with a quadratic "
-            "penalty. Tune it by evaluations (solver='evaluate')."
-        )
+    problem_class = _problem_class(estimator, bounds)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if hasattr(X, "indptr") and not _small_shape(*X.shape):
@@ -176,7 +185,8 @@ def tune_penalties(
         for k, (train, _) in enumerate(splits)
     ]
     direct = all(_is_small(problem) for problem in problems)
-    products = _products(X, parts, splits, problems[0].constant, direct=direct)
+    work = Work(max_work)
+    products = _products(X, parts, splits, problems[0].constant, work, direct=direct)
     folds = []
     for k, (problem, (_, test)) in enumerate(zip(problems, splits, strict=True)):
         weight = None if score_weight is None else score_weight[test]
@@ -199,11 +209,30 @@ def tune_penalties(
     return _result(method.run(), names, box, products)
 
 
+def _problem_class(estimator: Any, names: Iterable[str]) -> type[LinearProblem]:
+    """Return the family of a model; refuse settings that it does not cover."""
+    problem_class, kind = find_inner_problem(estimator), type(estimator).__name__
+    if not issubclass(problem_class, LinearProblem):
+        raise NotDifferentiableError(
+            f"{kind} is not a linear model with a quadratic penalty. Tune it by "
+            "evaluations (solver='estimator')."
+        )
+    tuned = copy(estimator).set_params(**dict.fromkeys(names, 1.0))
+    known = known_hyperparameters(tuned)
+    if unknown := sorted(set(names) - set(known)):
+        raise NotDifferentiableError(
+            f"{kind} as it is set can be tuned by {list(known)}, got bounds for "
+            f"{unknown}. Tune it by evaluations (solver='estimator')."
+        )
+    return problem_class
+
+
 def _products(
     X: Any,
     parts: Sequence[tuple[Any, Any]] | None,
     splits: Sequence[tuple[Array, Array]],
     constant: float,
+    work: Work,
     *,
     direct: bool,
 ) -> FoldProducts:
@@ -214,8 +243,8 @@ def _products(
     large = hasattr(one, "indptr") and not _small_shape(*one.shape)
     dtype = np.float32 if large else np.float64
     if parts is not None:
-        return SeparateFolds(parts, constant, dtype)
-    return SharedRows(X, splits, constant, dtype)
+        return SeparateFolds(parts, constant, dtype, work)
+    return SharedRows(X, splits, constant, dtype, work)
 
 
 def _outer(
@@ -269,6 +298,7 @@ def _full_problems(folds: list[_Fold], products: FoldProducts) -> list[ReducedPr
                 [np.diag(base) for base in fold.penalty.bases],
                 fold.penalty.signs,
                 fold.outer,
+                products.work,
             )
         )
     return problems
@@ -288,6 +318,7 @@ def _result(
 ) -> OneFit:
     x, visits = method.x, method.visits
     assert method.scan is not None  # for the type checker
+    products.work.limit = np.inf  # rescoring is counted, and not stopped
     spread = float(np.ptp(method.scan.values))
     at_bound = {
         name: "low" if x[g] - box.low[g] < AT_BOUND else "high"
@@ -307,4 +338,5 @@ def _result(
         products.n_products,
         method.converged,
         products if isinstance(products, SharedRows) else None,
+        products.work,
     )

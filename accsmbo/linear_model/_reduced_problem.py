@@ -7,7 +7,7 @@ dG/dx_g = - a . s_g exp(s_g x_g) M_g c,   (F diag(bend) F^T + R) a = dG/dc
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.linalg import lapack
 
 from accsmbo.hypergradients._inner_problem import Array
 from accsmbo.hypergradients._losses import Curvature, InnerLoss
+from accsmbo.linear_model._work import COUPLED, ELEMENTS, PASS, VECTOR, Work
 
 __all__ = ["ReducedPoint", "ReducedProblem"]
 
@@ -72,6 +73,8 @@ class ReducedProblem:
         s_g.
     outer : callable
         Maps validation outputs to the validation loss and its derivative.
+    work : Work
+        Charged with the solutions.
     """
 
     loss: InnerLoss
@@ -80,6 +83,7 @@ class ReducedProblem:
     penalties: Sequence[Array]
     signs: Array
     outer: Callable[[Array], tuple[float, Array]]
+    work: Work = field(default_factory=Work)
 
     def with_dtype(self, dtype: Any, F: Array | None = None) -> "ReducedProblem":
         """Return the same problem in another precision; F if it is there already."""
@@ -134,6 +138,8 @@ class ReducedProblem:
 
     def _evaluate(self, c: Array, R: Any) -> tuple[float, Array, Array, Curvature, Any]:
         """Return objective, c, gradient, curvature and outputs."""
+        each = ELEMENTS * (COUPLED if self.loss.y.ndim == 2 else 1)
+        self._charge(2 * VECTOR * self.F.size + each * self.F.shape[1], 25)
         f = c.astype(self.F.dtype, copy=False) @ self.F
         with np.errstate(over="ignore", invalid="ignore"):  # no step goes there
             evaluated = self.loss.evaluate(f.reshape(self.loss.y.shape))
@@ -154,9 +160,14 @@ class ReducedProblem:
         return None
 
     def _hessian(self, curvature: Curvature, R: Any) -> Array:
+        k, size = len(self.F), self.F.size
+        products = k * size / (2 if k > MANY_ROWS else 1)  # A A^T takes half
+        self._charge(products + 3 * PASS * size, 8 + size // BLOCK)
+        self.work.charge(2 * k**3, 4)
         if curvature.probabilities is None:
             gram = _gram(self.F, curvature.bend.ravel())
         else:
+            self._charge(12 * PASS * size, 8 * k)
             shape = self.loss.y.shape
             bent = [curvature.product(row.reshape(shape)).ravel() for row in self.F]
             gram = self.F @ np.array(bent).T
@@ -168,6 +179,8 @@ class ReducedProblem:
 
     def _point(self, state: Any, hessian: Array, factors: Array) -> ReducedPoint:
         _, c, gradient, _, f = state
+        n_outputs = self.V.shape[1]
+        self._charge(2 * VECTOR * self.V.size + ELEMENTS * n_outputs, 40)
         v = c.astype(self.V.dtype, copy=False) @ self.V
         value, cotangent = self.outer(v)
         by_c = self.V @ cotangent.astype(self.V.dtype).ravel()
@@ -179,6 +192,9 @@ class ReducedProblem:
         value = value - float(solved[:, 0] @ gradient)
         slope = np.array([float(by_c @ tangent) for tangent in solved.T[1:]])
         return ReducedPoint(c, f, value, slope, cotangent, hessian, solved.T[1:])
+
+    def _charge(self, multiply_adds: float, calls: float) -> None:
+        self.work.charge(multiply_adds * self.F.dtype.itemsize / 8, calls)
 
 
 def _gram(F: Array, weight: Array) -> Array:

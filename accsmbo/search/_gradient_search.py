@@ -73,7 +73,8 @@ class GradientSearchCV(OptimizerSearchCV):
         plan = plan._replace(objective=self._after_joint(plan.objective))
         if found is None:
             return plan._replace(route=self._fallback("joint tuning failed"))
-        optimizer.set_params(points_to_evaluate=[found.params])
+        if found.params is not None:
+            optimizer.set_params(points_to_evaluate=[found.params])
         n_trials = max(1, plan.n_trials - found.n_spent)
         if found.loss is None:
             route = self._fallback("joint tuning would cost more than it saves")

@@ -20,6 +20,7 @@ from accsmbo._sklearn_private import safe_indexing
 from accsmbo.exceptions import Converged, NothingReady
 from accsmbo.hypergradients._fold import last_step, numeric_rows
 from accsmbo.linear_model._one_fit import tune_penalties
+from accsmbo.linear_model._work import WorkSpent
 from accsmbo.search._route import only_weight, optimised_scorer, penalty_bounds
 
 __all__ = ["ConfirmFirst", "tune_jointly"]
@@ -41,8 +42,8 @@ class JointResult:
 
     Parameters
     ----------
-    params : dict of str to float
-        Candidate.
+    params : dict of str to float, or None
+        Candidate; None where the work allowed was spent before any was known.
     loss : float or None
         Mean validation loss that it should have; None where the method stepped back
         before it had converged.
@@ -50,7 +51,7 @@ class JointResult:
         Plain candidates that it cost as much as.
     """
 
-    params: dict
+    params: dict | None
     loss: float | None
     n_spent: int
 
@@ -90,18 +91,22 @@ def _tune(objective, bounds, n_trials, *, limited):
     plain = sum(
         _plain_seconds(final, objective.X if X is None else X, *s) for s in splits
     )
-    found = tune_penalties(
-        final,
-        {name[len(prefix) :]: ends for name, ends in bounds.items()},
-        X,
-        np.asarray(objective.y),
-        splits,
-        parts=parts,
-        scoring=optimised_scorer(objective),
-        sample_weight=only_weight(objective.fit_params, prefix + "sample_weight"),
-        score_weight=only_weight(objective.score_params, "sample_weight"),
-        max_work=LARGEST_SHARE * n_trials * plain if limited else None,
-    )
+    max_work = LARGEST_SHARE * n_trials * plain if limited else None
+    try:
+        found = tune_penalties(
+            final,
+            {name[len(prefix) :]: ends for name, ends in bounds.items()},
+            X,
+            np.asarray(objective.y),
+            splits,
+            parts=parts,
+            scoring=optimised_scorer(objective),
+            sample_weight=only_weight(objective.fit_params, prefix + "sample_weight"),
+            score_weight=only_weight(objective.score_params, "sample_weight"),
+            max_work=max_work,
+        )
+    except WorkSpent:
+        return JointResult(None, None, math.ceil(max_work / plain))
     params = {
         name: float(np.clip(found.params[name[len(prefix) :]], *ends))
         for name, ends in bounds.items()
