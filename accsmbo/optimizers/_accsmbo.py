@@ -195,8 +195,7 @@ class AccSMBO(SMBO):
         usable = _finished(observations)
         known = np.isfinite(usable.gradient)
         index = self._index_of(observations.subspace)
-        some = _has_gradients(usable)
-        if not some or (self._in_design(index) and not known.all(axis=1).any()):
+        if not known.any() or (self._in_design(index) and not known.all(axis=1).any()):
             return super()._propose(observations, rng)
         self._designs[observations.subspace] = []
         return self._with_gradients(observations, usable, rng)
@@ -247,7 +246,7 @@ class AccSMBO(SMBO):
 
     def _posterior(self, observations: Observations) -> tuple[Any, float, FloatArray]:
         usable = _finished(observations)
-        if not _has_gradients(usable):
+        if not np.isfinite(usable.gradient).any():
             return super()._posterior(observations)
         model, t = self._fit_gradients(usable)
         best = float(t.min())
@@ -347,16 +346,6 @@ class _Refinement:
         # the gain in t, taken back to losses at the centre
         gain = -np.expm1(float(values[best] - t[centre])) / float(slope[centre])
         return found[best], float(gain)
-
-
-import os
-
-K = int(os.environ.get("LASTK", "1000"))
-
-
-def _has_gradients(usable: Observations) -> bool:
-    """Return whether gradients are still coming."""
-    return bool(np.isfinite(usable.gradient[-K:]).any())
 
 
 def _finished(observations: Observations) -> Observations:

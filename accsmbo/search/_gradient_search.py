@@ -6,8 +6,7 @@ from sklearn.utils.validation import indexable
 from accsmbo._sklearn_private import check_method_params
 from accsmbo.execution import OneStack
 from accsmbo.history import Route
-from accsmbo.hypergradients import find_inner_problem
-from accsmbo.hypergradients._fold import last_step
+from accsmbo.search._cost import n_affordable
 from accsmbo.search._gradient_objective import GradientObjective
 from accsmbo.search._joint import ConfirmFirst, tune_jointly
 from accsmbo.search._optimizer_search import OptimizerSearchCV
@@ -15,12 +14,11 @@ from accsmbo.search._route import choose_route
 
 __all__ = ["GradientSearchCV"]
 
-# Gradients may cost this share of the plain evaluation of all candidates.
-GRADIENT_SHARE = 0.1
-
 
 class GradientSearchCV(OptimizerSearchCV):
     """Base of the searches with a ``solver``: runs the route that is chosen."""
+
+    _needs_gradients = False
 
     def solver_for(self, X, y=None, **params):
         """Tell how :meth:`fit` would find and score its candidates, without a fit.
@@ -40,29 +38,27 @@ class GradientSearchCV(OptimizerSearchCV):
         scorers, _ = self._get_scorers()
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(check_method_params(X, params=params))
-        optimizer, _ = self._make_optimizer()
+        optimizer, n_trials = self._make_optimizer()
         objective = self._make_objective(X, y, scorers, routed)
-        return self._route(optimizer, objective)
+        return self._route(optimizer, objective, n_trials)
 
     def _takes_gradients(self, optimizer):
         """Return whether an optimizer is one of those that the routes are for."""
         raise NotImplementedError
 
-    def _route(self, optimizer, objective):
+    def _route(self, optimizer, objective, n_trials):
         if not self._takes_gradients(optimizer):
             name = type(optimizer).__name__
             return Route("estimator", f"{name} does not use gradients")
-        return choose_route(self, objective, optimizer.space)
+        return choose_route(self, objective, optimizer.space, n_trials)
 
     def _plan(self, optimizer, objective, n_trials):
         plan = super()._plan(optimizer, objective, n_trials)
-        route = self._route(optimizer, objective)
+        route = self._route(optimizer, objective, n_trials)
         if route.solver == "joint":
             return self._plan_joint(optimizer, plan, route)
         if route.solver == "gradients":
-            return plan._replace(
-                objective=self._with_gradients(objective, n_trials), route=route
-            )
+            plan = plan._replace(objective=self._with_gradients(objective, n_trials))
         return plan._replace(route=route)
 
     def _plan_joint(self, optimizer, plan, route):
@@ -91,14 +87,8 @@ class GradientSearchCV(OptimizerSearchCV):
         return Route("estimator", reason)
 
     def _with_gradients(self, objective, n_trials):
-        """Return the objective with as many gradients as cost little."""
-        if self.solver == "gradients":
-            return GradientObjective.from_values(objective)
-        transformers, _, final = last_step(objective.estimator)
-        # Transformers are fitted once more in each fold.
-        share = GRADIENT_SHARE * n_trials - 0.5 * bool(transformers)
-        n_gradients = int(share / find_inner_problem(final).gradient_cost)
-        return GradientObjective.from_values(objective, n_gradients=n_gradients)
+        n = n_affordable(objective, n_trials) if self.solver == "auto" else None
+        return GradientObjective.from_values(objective, n_gradients=n)
 
     def _note_route(self, optimizer, plan):
         """Keep the route in the history; the joint one where it was confirmed."""

@@ -228,14 +228,16 @@ class HOAGSearchCV(GradientSearchCV):
         )
         self.solver = solver
 
+    _needs_gradients = True
+
     def _default_optimizer(self):
         return HOAG()
 
     def _takes_gradients(self, optimizer):
         return True
 
-    def _route(self, optimizer, objective):
-        route = super()._route(optimizer, objective)
+    def _route(self, optimizer, objective, n_trials):
+        route = super()._route(optimizer, objective, n_trials)
         if route.solver == "estimator" and isinstance(optimizer, HOAG):
             raise NotDifferentiableError(f"HOAG needs gradients. {route.reason}")
         return route

@@ -12,15 +12,14 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.linear_model import Ridge, RidgeClassifier
 
 from accsmbo._sklearn_private import safe_indexing
 from accsmbo.exceptions import Converged, NothingReady
 from accsmbo.hypergradients._fold import last_step, numeric_rows
 from accsmbo.linear_model._one_fit import tune_penalties
 from accsmbo.linear_model._work import WorkSpent
+from accsmbo.search._cost import plain_seconds
 from accsmbo.search._route import only_weight, optimised_scorer, penalty_bounds
 
 __all__ = ["ConfirmFirst", "tune_jointly"]
@@ -30,10 +29,9 @@ logger = logging.getLogger("accsmbo")
 # By how much the estimator's own score may differ from the one expected, as a share.
 AGREEMENT = 2e-3
 # Of the plain evaluation of all candidates: what the method may cost, by its own count.
-LARGEST_SHARE = 0.3
-# Seconds of a plain fit and score on the reference core, at the least: what does not
-# depend on the data, and for each entry of X (twenty products, or a factorisation).
-PLAIN_CALL, PLAIN_ENTRY, PLAIN_FACTOR = 1.5e-3, 1e-8, 1e-10
+LARGEST_SHARE = 0.5
+# What it may cost beside all of them; beyond, there are so many candidates fewer.
+FREE_SHARE = 0.08
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class JointResult:
         Mean validation loss that it should have; None where the method stepped back
         before it had converged.
     n_spent : int
-        Plain candidates that it cost as much as.
+        By how many candidates fewer the search has to do, where it goes on.
     """
 
     params: dict | None
@@ -88,9 +86,7 @@ def _tune(objective, bounds, n_trials, *, limited):
     transformers, prefix, final = last_step(clone(objective.estimator))
     splits = [tuple(map(_as_rows, split)) for split in objective.splits]
     X, parts = _rows(objective, transformers, splits)
-    plain = sum(
-        _plain_seconds(final, objective.X if X is None else X, *s) for s in splits
-    )
+    plain = plain_seconds(objective, final)
     max_work = LARGEST_SHARE * n_trials * plain if limited else None
     try:
         found = tune_penalties(
@@ -106,27 +102,18 @@ def _tune(objective, bounds, n_trials, *, limited):
             max_work=max_work,
         )
     except WorkSpent:
-        return JointResult(None, None, math.ceil(max_work / plain))
+        return JointResult(None, None, _n_spent(max_work / plain, n_trials))
     params = {
         name: float(np.clip(found.params[name[len(prefix) :]], *ends))
         for name, ends in bounds.items()
     }
     loss = float(found.losses.mean()) if found.converged else None
-    n_spent = math.ceil(found.work / plain) + bool(transformers)
-    return JointResult(params, loss, n_spent)
+    spent = found.work / plain + bool(transformers)
+    return JointResult(params, loss, _n_spent(spent, n_trials))
 
 
-def _plain_seconds(final, X, train, test):
-    """Return what fitting and scoring one fold costs at least; a count, not a clock."""
-    if hasattr(X, "shape") and len(X.shape) == 2:
-        n_features = X.nnz / X.shape[0] if issparse(X) else X.shape[1]
-    else:
-        n_features = 1
-    entries = len(train) * n_features
-    if isinstance(final, (Ridge, RidgeClassifier)) and not issparse(X):
-        small = min(len(train), n_features)
-        return PLAIN_CALL + PLAIN_FACTOR * entries * small
-    return PLAIN_CALL + PLAIN_ENTRY * entries
+def _n_spent(spent, n_trials):
+    return max(0, math.ceil(spent - FREE_SHARE * n_trials))
 
 
 def _rows(objective, transformers, splits):

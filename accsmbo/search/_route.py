@@ -17,14 +17,16 @@ from accsmbo.hypergradients import (
     find_inner_problem,
 )
 from accsmbo.hypergradients._fold import last_step
+from accsmbo.search._cost import n_affordable
 from accsmbo.space import Real
 
 __all__ = ["choose_route", "only_weight", "optimised_scorer", "penalty_bounds"]
 
 MAX_PENALTIES = 5
+LEAST_GRADIENTS = 2  # fewer say too little
 
 
-def choose_route(search, objective, space):
+def choose_route(search, objective, space, n_trials):
     """Return how the candidates of a search are found and scored.
 
     Parameters
@@ -35,6 +37,8 @@ def choose_route(search, objective, space):
         What is evaluated.
     space : Space
         Where.
+    n_trials : int
+        Number of candidates.
 
     Returns
     -------
@@ -60,9 +64,12 @@ def choose_route(search, objective, space):
         return Route(search.solver, f"solver={search.solver!r}")
     if without_joint is None:
         return Route("joint", "penalties of a linear model, a metric with a gradient")
-    if without_gradients is None:
-        return Route("gradients", f"not joint: {without_joint}")
-    return Route("estimator", without_gradients)
+    if without_gradients is not None:
+        return Route("estimator", without_gradients)
+    n_gradients = n_affordable(objective, n_trials)
+    if n_gradients < LEAST_GRADIENTS and not search._needs_gradients:
+        return Route("estimator", "gradients would cost more than they save")
+    return Route("gradients", f"not joint: {without_joint}")
 
 
 def penalty_bounds(space):
