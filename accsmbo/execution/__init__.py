@@ -16,7 +16,6 @@ What repeats
 """
 
 from accsmbo.execution._executors import check_executor
-from accsmbo.execution._fingerprint import estimator_fingerprint, fingerprint
 from accsmbo.execution._minimize import minimize
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._plan import plan
@@ -38,8 +37,6 @@ __all__ = [
     "TwoStacks",
     "as_storage",
     "check_executor",
-    "estimator_fingerprint",
-    "fingerprint",
     "minimize",
     "open_journal",
     "plan",

@@ -18,6 +18,7 @@ from sklearn.utils import (
     check_consistent_length,
 )
 
+from accsmbo._digest import cache_key
 from accsmbo._sklearn_private import safe_indexing
 from accsmbo.hypergradients._implicit import Hypergradient, implicit_hypergradient
 from accsmbo.hypergradients._inner_problem import Array, InnerProblem, Solution
@@ -235,8 +236,8 @@ class FoldHypergradient:
         self.y_train, self.y_test = y[train], y[test]
         self.sample_weight = _cut(sample_weight, train)
         self.score_weight = _cut(score_weight, test)
-        self._transformed: tuple[str, Any] | None = None
-        self._problems: dict[str, tuple[InnerProblem, Any]] = {}
+        self._transformed: tuple[Any, Any] | None = None
+        self._problems: dict[Any, tuple[InnerProblem, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_transformed": None, "_problems": {}}
@@ -409,7 +410,7 @@ class FoldHypergradient:
     ) -> tuple[InnerProblem, Any]:
         """Return the inner problem of the trial's structure, built once."""
         known = set(known)
-        key = repr(sorted((n, v) for n, v in params.items() if n not in known))
+        key = cache_key({n: v for n, v in params.items() if n not in known})
         if key not in self._problems:
             _, X_train, X_test = self._transform(estimator, params)
             final = last_step(estimator)[2]
@@ -428,9 +429,8 @@ class FoldHypergradient:
     ) -> tuple[list[Pipeline], Any, Any]:
         """Return the fitted transformers and both parts, transformed."""
         transformers, prefix, _ = last_step(estimator)
-        key = repr(
-            sorted((n, v) for n, v in params.items() if n[: len(prefix)] != prefix)
-        )
+        before = {n: v for n, v in params.items() if n[: len(prefix)] != prefix}
+        key = cache_key(before)
         if self._transformed is None or self._transformed[0] != key:
             X_train, X_test = self.X_train, self.X_test
             for pipeline in transformers:

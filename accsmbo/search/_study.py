@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The journal of a search: its seed, and what must be equal to resume it."""
 
-from accsmbo.execution import (
-    as_storage,
-    estimator_fingerprint,
-    fingerprint,
-    open_journal,
-    study_seed,
-)
+from accsmbo._digest import digest, estimator_digest
+from accsmbo.execution import as_storage, open_journal, study_seed
 
 __all__ = ["search_journal", "seeded"]
 
@@ -54,19 +49,19 @@ def search_journal(search, objective, optimizer):
         return open_journal(None, optimizer, {})
     params = [dict(objective.fit_params or {}), dict(objective.score_params or {})]
     prints = {
-        "X": fingerprint(objective.X),
-        "y": fingerprint(objective.y),
-        "fit_params": fingerprint(params),
-        "splits": fingerprint(objective.splits),
-        "scoring": fingerprint([search.scoring, objective.metric]),
-        "estimator": estimator_fingerprint(search.estimator, optimizer.space.names),
-        "error_score": fingerprint(search.error_score),
-        "return_train_score": fingerprint(bool(search.return_train_score)),
-        "keep_predictions": fingerprint(bool(search.keep_predictions)),
+        "X": digest(objective.X),
+        "y": digest(objective.y),
+        "fit_params": digest(params),
+        "splits": digest(objective.splits),
+        "scoring": digest([search.scoring, objective.metric]),
+        "estimator": estimator_digest(search.estimator, optimizer.space.names),
+        "error_score": digest(search.error_score),
+        "return_train_score": digest(bool(search.return_train_score)),
+        "keep_predictions": digest(bool(search.keep_predictions)),
     }
     if hasattr(search, "solver"):
         prints["solver"] = fingerprint(search.solver)
     if search.selection is not None:
-        prints["selection"] = fingerprint(search.selection)
+        prints["selection"] = digest(search.selection)
     metric = search.scoring if isinstance(search.scoring, str) else None
     return open_journal(as_storage(search.storage), optimizer, prints, metric)

@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Digests of values by their content: keys of caches, fingerprints of studies.
+
+Equal content, equal digest: not a matter of identities, addresses, the process, the
+order of a dict or a set, or the layout of an array in memory.
+
+What counts
+-----------
+- An estimator counts as `clone` sees it, by class and parameters; a frozen one, and one
+  that a function or another object holds, with what it has learnt.
+- A function or a class that can be imported from the standard library or an installed
+  package is its name. Any other is its code, with its defaults, the variables of
+  enclosing functions, and the globals that it reads, whatever these hold.
+- Of a module, the attributes that such code names, unless it is an installed one.
+- Other objects are what `pickle` would write of them.
+
+What does not: versions of packages, compiled code of the user's own, files and
+environment variables, attributes found by ``getattr`` with a computed name.
+"""
+
+import copyreg
+import dis
+import functools
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Set
+from pathlib import PurePath
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+from scipy import sparse, special
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+
+__all__ = ["cache_key", "digest", "estimator_digest"]
+
+ATOMS = frozenset([type(None), bool, int, float, complex, str, bytes])
+CHUNK = 1 << 20  # bytes of an array that is not contiguous, copied at a time
+# What `clone` keeps of an estimator besides its parameters.
+CLONED = ("_metadata_request", "_sklearn_output_config")
+GLOBAL_LOADS = frozenset(["LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"])
+# Of a class: no behaviour, or a cache, or in no fixed order.
+NOT_OF_A_CLASS = frozenset(
+    "__abstractmethods__ __annotate__ __annotate_func__ __annotations__ "
+    "__annotations_cache__ __dict__ __doc__ __firstlineno__ __module__ __qualname__ "
+    "__static_attributes__ __weakref__ _abc_impl".split()
+)
+
+
+def digest(value: Any) -> str:
+    """Return a digest of a value that is the same in every process.
+
+    Parameters
+    ----------
+    value : object
+        Anything. What has no readable content (a lock, an open file) counts by its
+        class.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    return _Writer().digest(value)
+
+
+def cache_key(value: Any) -> tuple[Any, ...]:
+    """Return a key of a value for a cache in this process.
+
+    Unlike a digest it takes no object without readable content for another one: it
+    holds these, and compares them by identity.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    tuple
+        Hashable; equal for equal content.
+    """
+    writer = _Writer()
+    text = writer.digest(value)
+    return text, *(_Identity(unknown) for unknown in writer.opaque)
+
+
+def estimator_digest(estimator: Any, searched: Iterable[str]) -> str:
+    """Return a digest of an estimator without the parameters that are searched.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is tuned.
+    searched : iterable of str
+        Names of parameters in the search space, left out with what is below them.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
+    searched = tuple(searched)
+    below = tuple(f"{name}__" for name in searched)
+    left_out = [name for name in searched if not name.startswith(below)]
+    try:
+        return digest(clone(estimator).set_params(**dict.fromkeys(left_out)))
+    except Exception:
+        # A `set_params` that checks values: what the estimator holds now counts.
+        return digest(estimator)
+
+
+class _Identity:
+    """An object that is kept, and equals itself alone."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
+class _Writer:
+    """Feeds a canonical form of a value to a hash.
+
+    Functions, classes and objects with a state are written once and numbered, so that
+    any graph of them takes linear time; all else is written as often as it comes.
+    """
+
+    def __init__(self, parent: "_Writer | None" = None) -> None:
+        # SHA-256 is the fastest that is safe where the processor helps, as most do.
+        self._hash = hashlib.sha256()
+        self._update = self._hash.update
+        self.opaque: list[Any] = parent.opaque if parent else []
+        self._seen = dict(parent._seen) if parent else {}
+        self._open = list(parent._open) if parent else []
+        self._whole = parent._whole if parent else False
+
+    def digest(self, value: Any) -> str:
+        """Return the digest of one value, which is all that is written."""
+        self.write(value)
+        return self._hash.hexdigest()[:32]
+
+    def write(self, value: Any) -> None:
+        """Feed one value."""
+        kind = type(value)
+        if kind in ATOMS:
+            text = hex(value) if kind is int else repr(value)
+            self._text(kind.__name__, text)
+            return
+        for base in kind.__mro__:
+            handler = HANDLERS.get(base)
+            if handler is not None and (base is kind or base not in EXACT):
+                handler(self, value)
+                return
+        if _is_frame(value):
+            self._frame(value)
+        elif not self._is_estimator(value):
+            self._instance(value)
+
+    def _text(self, kind: str, text: str) -> None:
+        framed = f"{kind}:{len(text)}:{text};"
+        self._update(framed.encode("utf-8", "surrogatepass"))
+
+    def _apart(self, value: Any) -> str:
+        """Return the digest of what has no place in an order."""
+        return _Writer(self).digest(value)
+
+    def _enter(self, value: Any, content: Callable[[], None]) -> None:
+        """Write a content that may hold the value itself."""
+        if id(value) in self._open:
+            self._text("cycle", str(self._open.index(id(value))))
+            return
+        self._open.append(id(value))
+        content()
+        self._open.pop()
+
+    def _is_new(self, value: Any) -> bool:
+        """Number a value; write its number if it has one."""
+        if id(value) in self._seen:
+            self._text("seen", str(self._seen[id(value)][0]))
+            return False
+        self._seen[id(value)] = len(self._seen), value
+        return True
+
+    def _all(self, kind: str, *items: Any) -> None:
+        """Write items, estimators among them with all they have learnt."""
+        whole, self._whole = self._whole, True
+        self._items(kind, items)
+        self._whole = whole
+
+    def _items(self, kind: str, items: Iterable[Any]) -> None:
+        items = list(items)
+        if set(map(type, items)) <= ATOMS:
+            try:
+                self._text(f"{kind} of atoms", repr(items))
+                return
+            except ValueError:  # an int of more digits than Python writes
+                pass
+        self._text(kind, str(len(items)))
+        for item in items:
+            self.write(item)
+
+    def _sequence(self, value: Any) -> None:
+        self._enter(value, lambda: self._items(type(value).__name__, value))
+
+    def _mapping(self, value: Mapping[Any, Any]) -> None:
+        if set(map(type, value)) <= {str}:
+            pairs = sorted(value.items(), key=lambda pair: pair[0])
+        else:
+            named = ((self._apart(key), item) for key, item in value.items())
+            pairs = sorted(named, key=lambda pair: pair[0])
+        self._enter(value, lambda: self._pairs(pairs))
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> None:
+        self._items("names", [name for name, _ in pairs])
+        self._items("values", [item for _, item in pairs])
+
+    def _set(self, value: Set[Any]) -> None:
+        self._class_of(value)
+        self._items("set", sorted(self._apart(item) for item in value))
+        self._items("state", [getattr(value, "__dict__", None)])
+
+    def _scalar(self, value: np.generic) -> None:
+        self._text("scalar", "")
+        self._array(np.asarray(value))
+
+    def _array(self, array: np.ndarray[Any, Any]) -> None:
+        if isinstance(array, np.ma.MaskedArray):
+            self._items("masked", [np.ma.getdata(array), np.ma.getmaskarray(array)])
+            return
+        if type(array) not in (np.ndarray, np.memmap):
+            self._class_of(array)
+            self._items("state", [getattr(array, "__dict__", None)])
+        array = array.view(np.ndarray)
+        self._text("array", f"{array.dtype!r}{array.shape}")
+        if array.dtype.names is not None:
+            for name in array.dtype.names:  # padding between fields is no content
+                self._array(array[name])
+        elif array.dtype.hasobject or array.dtype.kind == "T":
+            self._enter(array, lambda: self._items("elements", array.ravel().tolist()))
+        elif array.dtype.char in "gG":  # so is padding within a long double
+            self._items("texts", map(repr, array.ravel()))
+        elif array.size and array.itemsize:
+            self._bytes(array)
+
+    def _bytes(self, array: np.ndarray[Any, Any]) -> None:
+        if array.flags.c_contiguous:
+            self._update(array.reshape(-1).view(np.uint8).data)
+            return
+        step = max(1, CHUNK * len(array) // array.nbytes)
+        for start in range(0, len(array), step):
+            part = np.ascontiguousarray(array[start : start + step])
+            self._update(part.reshape(-1).view(np.uint8).data)
+
+    def _sparse(self, value: Any) -> None:
+        flat = value if value.ndim == 2 else value.reshape(1, -1)
+        rows = sparse.csr_array(flat)
+        if not rows.has_canonical_format or (rows.data == 0).any():
+            rows = rows.copy()
+            rows.sum_duplicates()
+            rows.eliminate_zeros()
+        places = [p.astype(np.int64, copy=False) for p in (rows.indptr, rows.indices)]
+        self._items("sparse", [value.shape, *places, rows.data])
+
+    def _frame(self, value: Any) -> None:
+        self._class_of(value)
+        if type(value).__module__.startswith("polars"):
+            columns = value.get_columns() if hasattr(value, "columns") else [value]
+            for column in columns:
+                plain = column.dtype.is_numeric() and not column.null_count()
+                content = column.to_numpy() if plain else column.to_list()
+                self._items("column", [column.name, repr(column.dtype), content])
+        elif hasattr(value, "columns"):
+            self._items("axes", [value.columns, value.index])
+            kinds = list(value.dtypes)
+            if len(set(kinds)) == 1 and isinstance(kinds[0], np.dtype):
+                self._array(value.to_numpy())
+            else:
+                for place in range(len(kinds)):
+                    self._column(value.iloc[:, place])
+        elif hasattr(value, "index"):
+            self._items("series", [value.name, value.index])
+            self._column(value)
+        else:
+            self._items("index", list(value.names))
+            self._column(value)
+
+    def _column(self, value: Any) -> None:
+        dtype = value.dtype
+        self._text("dtype", repr(dtype))
+        if isinstance(dtype, np.dtype):
+            self._array(value.to_numpy())
+        elif hasattr(dtype, "categories"):
+            codes = value.codes if hasattr(value, "codes") else value.cat.codes
+            ordered = bool(dtype.ordered)
+            self._items("categories", [dtype.categories, ordered, np.asarray(codes)])
+        else:
+            self._array(value.to_numpy(dtype=object))
+
+    def _is_estimator(self, value: Any) -> bool:
+        """Write an estimator; False if it is none."""
+        if not callable(getattr(type(value), "get_params", None)):
+            return False
+        try:
+            params = dict(value.get_params(deep=False))
+        except Exception:
+            return False
+        state = getattr(value, "__dict__", {})
+        params |= {name: state[name] for name in CLONED if name in state}
+        self._class_of(value)
+        if self._whole or not _is_cloned(type(value)):
+            self._enter(value, lambda: self._all("fitted", params | state))
+        else:
+            self._enter(value, lambda: self._mapping(params))
+        return True
+
+    def _class_of(self, value: Any) -> None:
+        self._class(type(value))
+
+    def _class(self, value: type) -> None:
+        if _is_installed(value):
+            self._text("class", f"{value.__module__}.{value.__qualname__}")
+        elif self._is_new(value):
+            own = {k: v for k, v in vars(value).items() if k not in NOT_OF_A_CLASS}
+            self._all("own class", value.__qualname__, value.__bases__, own)
+
+    def _function(self, value: FunctionType) -> None:
+        if _is_installed(value):
+            self._text("function", f"{value.__module__}.{value.__qualname__}")
+        elif self._is_new(value):
+            defaults = value.__defaults__, value.__kwdefaults__
+            cells = value.__closure__ or ()
+            self._all(
+                "own function",
+                *(value.__code__, defaults, cells, vars(value), _globals_of(value)),
+            )
+
+    def _code(self, value: CodeType) -> None:
+        n_arguments = value.co_argcount + value.co_kwonlyargcount
+        arguments = (
+            value.co_varnames[:n_arguments],
+            value.co_argcount,
+            value.co_posonlyargcount,
+            value.co_flags,
+        )
+        names = value.co_names, value.co_freevars, value.co_cellvars
+        tables = value.co_code, value.co_exceptiontable
+        self._items("code", [arguments, names, tables, value.co_consts])
+
+    def _cell(self, value: CellType) -> None:
+        try:
+            content = [value.cell_contents]
+        except ValueError:
+            content = []
+        self._items("cell", content)
+
+    def _instance(self, value: Any) -> None:
+        reduced = None if type(value) is object else _reduced(value)
+        module = getattr(value, "__module__", None)
+        if isinstance(reduced, str) and _is_at(value, module, reduced):
+            self._text("name", f"{module}.{reduced}")
+        elif isinstance(reduced, tuple):
+            call, arguments, state, items, pairs = (*reduced, *[None] * 3)[:5]
+            if state is items is pairs is None:
+                # A value, such as a date: the same one twice is two equal ones.
+                self._enter(value, lambda: self._items("value", [call, arguments]))
+            elif self._is_new(value):
+                parts = [list(part or ()) for part in (items, pairs)]
+                self._all("object", call, arguments, state, *parts)
+        else:
+            self._class_of(value)
+            self.opaque.append(value)
+
+    def _ufunc(self, value: np.ufunc) -> None:
+        name = value.__name__
+        if value in (getattr(np, name, None), getattr(special, name, None)):
+            self._text("ufunc", name)
+        else:
+            self._class_of(value)
+            self.opaque.append(value)
+
+    def _random_state(self, value: np.random.RandomState) -> None:
+        if value is check_random_state(None):
+            self._text("random state", "global")
+        else:
+            self._items("random state", [value.get_state(legacy=False)])
+
+    def _bit_generator(self, value: np.random.BitGenerator) -> None:
+        # The seed sequence, if it has one, makes children.
+        self._items("bits", [value.state, getattr(value, "seed_seq", None)])
+
+
+def _reduced(value: Any) -> Any:
+    """Return what pickle would write, None if nothing."""
+    try:
+        special_case = copyreg.dispatch_table.get(type(value))
+        return special_case(value) if special_case else value.__reduce_ex__(4)
+    except Exception:
+        return None
+
+
+def _is_frame(value: Any) -> bool:
+    pandas, polars = (sys.modules.get(name) for name in ("pandas", "polars"))
+    kinds: tuple[type, ...] = ()
+    if pandas is not None:
+        kinds += pandas.DataFrame, pandas.Series, pandas.Index
+    if polars is not None:
+        kinds += polars.DataFrame, polars.Series
+    return isinstance(value, kinds)
+
+
+def _is_cloned(kind: type) -> bool:
+    """Whether `clone` makes an unfitted estimator of one."""
+    own = getattr(kind, "__sklearn_clone__", None)
+    return own is None or own is BaseEstimator.__sklearn_clone__
+
+
+def _is_at(value: Any, module: str | None, name: str) -> bool:
+    """Whether a value is found under its name in its module."""
+    found: Any = sys.modules.get(module or "")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def _is_installed(value: Any) -> bool:
+    """Whether a function or class is importable, and not of the user's own."""
+    module, name = value.__module__, value.__qualname__
+    return _is_package(module) and _is_at(value, module, name)
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_package(module: str | None) -> bool:
+    root = (module or "").partition(".")[0]
+    if root in sys.stdlib_module_names or root == __name__.partition(".")[0]:
+        return True
+    file = getattr(sys.modules.get(module or ""), "__file__", None) or ""
+    return bool({"site-packages", "dist-packages"} & set(PurePath(file).parts))
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_read(code: CodeType) -> frozenset[str]:
+    """Return the globals that a code and those in it read."""
+    found = dis.get_instructions(code)
+    names = {step.argval for step in found if step.opname in GLOBAL_LOADS}
+    inner = [_names_read(c) for c in code.co_consts if isinstance(c, CodeType)]
+    return frozenset(names).union(*inner)
+
+
+def _attributes_named(code: CodeType) -> set[str]:
+    inner = [_attributes_named(c) for c in code.co_consts if isinstance(c, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _globals_of(function: FunctionType) -> dict[str, Any]:
+    """Return what a function of the user's own reads of modules."""
+    if _is_package(function.__module__):
+        return {}
+    code, known = function.__code__, function.__globals__
+    found = {name: known[name] for name in _names_read(code) if name in known}
+    for name, value in list(found.items()):
+        if isinstance(value, ModuleType) and not _is_package(value.__name__):
+            inside = _attributes_named(code) & vars(value).keys()
+            found |= {f"{name}.{inner}": vars(value)[inner] for inner in inside}
+    return found
+
+
+# By the first class in the order of resolution.
+HANDLERS: dict[type, Callable[[_Writer, Any], None]] = {
+    list: _Writer._sequence,
+    tuple: _Writer._sequence,
+    range: lambda writer, value: writer._text("range", repr(value)),
+    dict: _Writer._mapping,
+    MappingProxyType: _Writer._mapping,
+    set: _Writer._set,
+    frozenset: _Writer._set,
+    np.generic: _Writer._scalar,
+    np.ndarray: _Writer._array,
+    np.dtype: lambda writer, value: writer._text("dtype", repr(value)),
+    sparse.sparray: _Writer._sparse,
+    sparse.spmatrix: _Writer._sparse,
+    type: _Writer._class,
+    FunctionType: _Writer._function,
+    MethodType: lambda w, m: w._all("method", m.__func__, m.__self__),
+    BuiltinFunctionType: _Writer._instance,
+    functools._lru_cache_wrapper: lambda w, f: w._all("cached", f.__wrapped__),
+    ModuleType: lambda writer, value: writer._text("module", value.__name__),
+    CodeType: _Writer._code,
+    CellType: _Writer._cell,
+    property: lambda w, p: w._items("property", [p.fget, p.fset, p.fdel]),
+    staticmethod: lambda w, m: w._items("static", [m.__func__]),
+    classmethod: lambda w, m: w._items("of class", [m.__func__]),
+    np.ufunc: _Writer._ufunc,
+    np.random.RandomState: _Writer._random_state,
+    np.random.Generator: lambda w, g: w._items("generator", [g.bit_generator]),
+    np.random.BitGenerator: _Writer._bit_generator,
+    np.random.SeedSequence: lambda w, s: w._items("seeds", [s.state]),
+}
+# A class below one of these may have more to it: it is an object as others are.
+EXACT = frozenset([list, tuple, dict])
