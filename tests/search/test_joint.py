@@ -106,8 +106,8 @@ def test_an_optimum_that_the_estimator_does_not_confirm_is_searched_from(
     cls, monkeypatch
 ):
     """The estimator stops long before it has converged, so its own scores count."""
-    monkeypatch.setattr(joint, "LARGEST_SHARE", np.inf)
-    monkeypatch.setattr(joint, "FREE_SHARE", np.inf)
+    monkeypatch.setattr(joint, "LARGEST_SHARE", 1e9)
+    monkeypatch.setattr(joint, "FREE_SHARE", 1e9)
     model = LogisticRegression(max_iter=5)
     data = make_classification(200, 10, random_state=0)
     found = search(cls, model, {"C": loguniform(1e-4, 1e4)}, data, n_iter=6)
