@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs one problem, and compares what the search says with plain scikit-learn."""
+
+import contextlib
+import inspect
+import io
+import json
+import tempfile
+import traceback
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import ParameterSampler
+from sklearn.model_selection._search import BaseSearchCV
+
+import accsmbo
+import accsmbo.search
+from tests.oracle._parts import keeps_quiet
+from tests.oracle._problems import build
+
+__all__ = ["Outcome", "check"]
+
+RTOL = 1e-12
+SLACK = 1e-9
+METHODS = ("predict", "predict_proba", "decision_function")
+# Said once by a search, whatever the route.
+SPOKEN = ("scores are non-finite", "fits failed out of a total")
+
+
+class Replay(BaseSearchCV):
+    """scikit-learn's own search over candidates given beforehand."""
+
+    def __init__(self, estimator, candidates, **kwargs):
+        super().__init__(estimator, **kwargs)
+        self.candidates = candidates
+
+    def _run_search(self, evaluate_candidates):
+        evaluate_candidates(self.candidates)
+
+
+@dataclass
+class Outcome:
+    """How one run ended.
+
+    Parameters
+    ----------
+    search : estimator
+        Fitted, unless there is an error.
+    error : Exception or None
+        What ``fit`` raised.
+    messages : tuple of str
+        Warnings.
+    problem : Problem
+        What it was run on.
+    """
+
+    search: Any
+    error: Exception | None
+    messages: tuple[str, ...]
+    problem: Any
+
+    @property
+    def route(self):
+        """The route that ran, "unknown" where the search does not tell."""
+        route = getattr(getattr(self.search, "history_", None), "route", None)
+        return getattr(route, "solver", "unknown")
+
+    @property
+    def rows(self):
+        """The candidates."""
+        return self.search.cv_results_["params"]
+
+
+def check(recipe):
+    """Run a problem and compare; raise AssertionError where the search is wrong.
+
+    Parameters
+    ----------
+    recipe : dict
+        From :func:`tests.oracle._problems.draw`.
+
+    Returns
+    -------
+    str
+        The route that ran; "raises" where both sides do, "refused" where the solver
+        that was asked for does not take the problem.
+    """
+    try:
+        with tempfile.TemporaryDirectory() as folder, sklearn.config_context(
+            enable_metadata_routing=recipe["routing"]
+        ):
+            return _check(recipe, Path(folder))
+    except AssertionError as error:
+        cause = error.__cause__
+        said = "".join(traceback.format_exception(cause)[-12:]) if cause else ""
+        raise AssertionError(
+            f"{error}\nTo see it again:\nfrom tests.oracle._check import check\n"
+            f"check({json.dumps(recipe)})\n{said}".replace("null", "None")
+            .replace("false", "False")
+            .replace("true", "True")
+        ) from None
+
+
+def _check(recipe, folder):
+    ours = run_search(recipe, folder / "a", [])
+    if ours.error is not None:
+        return _compare_errors(recipe, folder, ours)
+    best = getattr(ours.search, "best_index_", 0)
+    oracle = _replay(recipe, folder / "b", ours.rows, best)
+    if oracle.error is not None:
+        _fail("the search succeeds where scikit-learn raises", oracle.error)
+    _compare_scores(ours, oracle)
+    _check_choice(ours)
+    if recipe["refit"] is not False:
+        _compare_predictions(ours, oracle)
+    _compare_warnings(ours, oracle)
+    if recipe["neutral"]:
+        changed = run_search(recipe, folder / "c", recipe["neutral"])
+        _compare_neutral(recipe, ours, changed)
+    return ours.route
+
+
+def run_search(recipe, folder, neutral):
+    """Return the outcome of the search of a recipe.
+
+    Parameters
+    ----------
+    recipe : dict
+        The problem.
+    folder : Path
+        Does not exist yet.
+    neutral : list of str
+        Changes that must not change the answer.
+
+    Returns
+    -------
+    Outcome
+        Fitted or failed.
+    """
+    folder.mkdir()
+    problem = build(recipe, folder)
+    cls = getattr(accsmbo, recipe["search"], None) or getattr(
+        accsmbo.search, recipe["search"]
+    )
+    names = inspect.signature(cls).parameters
+    arguments = {
+        "scoring": problem.scoring,
+        "refit": problem.refit,
+        "cv": problem.cv,
+        "error_score": _error_score(recipe),
+        "return_train_score": recipe["return_train_score"],
+        "random_state": recipe["random_state"],
+        "n_iter": recipe["n_iter"],
+        "resolution": 2,
+        "solver": _solver(cls, recipe["solver"]),
+    }
+    if "n_jobs" in recipe["neutral"]:
+        arguments |= _deterministic(names)
+    for change in neutral:
+        arguments |= _changes(folder)[change]
+    arguments = {k: v for k, v in arguments.items() if k in names}
+    search = cls(problem.estimator, problem.space, **arguments)
+    return _fit(search, problem)
+
+
+def _error_score(recipe):
+    return np.nan if recipe["error_score"] == "nan" else recipe["error_score"]
+
+
+def _solver(cls, solver):
+    """Return a solver under the name by which the class knows it, "auto" if none."""
+    constraints = cls._parameter_constraints.get("solver", [])
+    known = {option for c in constraints for option in getattr(c, "options", ())}
+    older = {"gradients": "evaluate"}.get(solver, solver)
+    return next((name for name in (solver, older) if name in known), "auto")
+
+
+def _deterministic(names):
+    if "deterministic" in names:
+        return {"deterministic": True}
+    return {"execution": accsmbo.Execution(deterministic=True)}
+
+
+def _changes(folder):
+    return {
+        "verbose 1": {"verbose": 1},
+        "verbose 2": {"verbose": 2},
+        "storage": {"storage": str(folder / "journal.jsonl")},
+        "keep_predictions": {"keep_predictions": True},
+        "callbacks": {"callbacks": [keeps_quiet]},
+        "timeout": {"timeout": 3600.0},
+        "n_jobs": {"n_jobs": 2},
+    }
+
+
+def _fit(search, problem):
+    error = None
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("always")
+        try:
+            search.fit(problem.X, problem.y, **problem.fit_params)
+        except Exception as raised:
+            error = raised
+    return Outcome(search, error, tuple(str(w.message) for w in caught), problem)
+
+
+def _replay(recipe, folder, rows, index):
+    """Return what scikit-learn makes of the same candidates; refit that of index."""
+    folder.mkdir()
+    problem = build(recipe, folder)
+    refit = recipe["refit"] is not False
+    search = Replay(
+        problem.estimator,
+        [clone(row, safe=False) for row in rows],
+        scoring=problem.scoring,
+        refit=(lambda results: int(index)) if refit else False,
+        cv=problem.cv,
+        error_score=_error_score(recipe),
+        return_train_score=recipe["return_train_score"],
+    )
+    return _fit(search, problem)
+
+
+def _compare_errors(recipe, folder, ours):
+    """Check that scikit-learn fails too, and in the same way."""
+    if recipe["solver"] in ("joint", "gradients") or recipe["search"].startswith("HOAG"):
+        if _is_refusal(ours.error):
+            return "refused"
+    folder_of_oracle = folder / "b"
+    problem_space = build(recipe, _made(folder / "s")).space
+    rows = list(ParameterSampler(_sampled(problem_space), 12, random_state=0))
+    oracle = _replay(recipe, folder_of_oracle, rows, 0)
+    if oracle.error is None:
+        if not _any_finite(oracle.search.cv_results_):
+            return "raises"  # no candidate has a score: the search need not go on
+        _fail("the search raises where scikit-learn does not", ours.error)
+    theirs = oracle.error
+    if type(ours.error) is not type(theirs):
+        _fail(f"scikit-learn raises {theirs!r}, the search another", ours.error)
+    said = _words(ours.error, recipe["search"])
+    if not _is_about_all_fits(theirs) and _words(theirs) not in said:
+        _fail(f"scikit-learn says {theirs!r}, the search another", ours.error)
+    return "raises"
+
+
+def _made(folder):
+    folder.mkdir()
+    return folder
+
+
+def _sampled(space):
+    return space if isinstance(space, list) else [space]
+
+
+def _is_refusal(error):
+    words = str(error)
+    known = ("solver=", "differentia", "gradient", "continuous")
+    return isinstance(error, ValueError) and any(word in words for word in known)
+
+
+def _is_about_all_fits(error):
+    return str(error).strip().startswith("All the")
+
+
+def _words(error, search=Replay.__name__):
+    return " ".join(str(error).replace(search, "the search").split())
+
+
+def _any_finite(results):
+    means = [v for k, v in results.items() if k.startswith("mean_test_")]
+    return any(np.isfinite(np.asarray(v, float)).any() for v in means)
+
+
+def _fail(message, cause=None):
+    if cause is None:
+        raise AssertionError(message)
+    raise AssertionError(f"{message}: {cause!r}") from cause
+
+
+def _columns(results):
+    """Return the names of the columns that hold scores of single folds."""
+    return sorted(
+        name for name in results if "_test_" in name or "_train_" in name
+        if name.startswith("split")
+    )
+
+
+def _compare_scores(ours, oracle):
+    results, truth = ours.search.cv_results_, oracle.search.cv_results_
+    if _columns(results) != _columns(truth):
+        _fail(f"columns {_columns(results)}, scikit-learn has {_columns(truth)}")
+    error = np.asarray(results.get("score_error_estimate", np.zeros(len(ours.rows))))
+    for name in _columns(truth):
+        for i in np.flatnonzero(error == 0):
+            if not _close(results[name][i], truth[name][i]):
+                _fail(
+                    f"{name} of {ours.rows[i]!r} is {results[name][i]!r}, scikit-learn "
+                    f"gives {truth[name][i]!r}; route {ours.route}"
+                )
+    for name in [n for n in truth if n.startswith("mean_test_")]:
+        for i in range(len(error)):
+            gap = abs(results[name][i] - truth[name][i])
+            nans = np.isnan(results[name][i]), np.isnan(truth[name][i])
+            allowed = error[i] + SLACK * max(1.0, abs(truth[name][i]))
+            if nans[0] != nans[1] or (not nans[0] and not gap <= allowed):
+                _fail(
+                    f"{name} of {ours.rows[i]!r} is {results[name][i]!r}, scikit-learn "
+                    f"gives {truth[name][i]!r}; stated error {error[i]!r}"
+                )
+
+
+def _close(a, b):
+    return np.isclose(a, b, rtol=RTOL, atol=1e-300, equal_nan=True)
+
+
+def _check_choice(ours):
+    """Check that best row, ranks and columns follow scikit-learn's rule."""
+    search, results = ours.search, ours.search.cv_results_
+    refit = ours.problem.refit
+    metric = refit if isinstance(refit, str) else "score"
+    for name in [n for n in results if n.startswith("rank_test_")]:
+        means = results[name.replace("rank", "mean")]
+        worst = np.nanmin(means) - 1 if np.isfinite(means).any() else 0.0
+        filled = np.where(np.isfinite(means), means, worst)
+        ranks = rankdata(-filled, method="min")
+        if not np.array_equal(ranks, results[name]):
+            _fail(f"{name} is {results[name]}, by its means it is {ranks}")
+    for i, row in enumerate(ours.rows):
+        for name, value in row.items():
+            if not same(results[f"param_{name}"][i], value):
+                _fail(f"param_{name}[{i}] differs from params[{i}]: {value!r}")
+    if callable(refit):
+        index = refit(results)
+    elif f"rank_test_{metric}" in results:
+        index = int(np.argmin(results[f"rank_test_{metric}"]))
+        score = results[f"mean_test_{metric}"][search.best_index_]
+        if not np.array_equal(search.best_score_, score, equal_nan=True):
+            _fail(f"best_score_ is {search.best_score_!r}, its row has {score!r}")
+    else:
+        return
+    if search.best_index_ != index:
+        _fail(f"best_index_ is {search.best_index_}, by scikit-learn's rule {index}")
+    if not same(search.best_params_, ours.rows[index]):
+        _fail(f"best_params_ {search.best_params_!r} is not row {index}")
+
+
+def _compare_predictions(ours, oracle):
+    X = ours.problem.X
+    for method in METHODS:
+        theirs, failed = _call(oracle.search.best_estimator_, method, X)
+        mine, also_failed = _call(ours.search, method, X)
+        if type(failed) is not type(also_failed):
+            _fail(f"{method} raises {also_failed!r}, scikit-learn {failed!r}")
+        if failed is None and not same(mine, theirs):
+            _fail(f"{method} differs from that of a clone with {ours.search.best_params_}")
+
+
+def _call(model, method, X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return getattr(model, method)(X), None
+        except Exception as error:
+            return None, error
+
+
+def _compare_warnings(ours, oracle):
+    for words in SPOKEN:
+        mine = sum(words in m for m in ours.messages)
+        theirs = sum(words in m for m in oracle.messages)
+        if (mine > 0) != (theirs > 0):
+            _fail(f'warned "... {words} ..." {mine} times, scikit-learn {theirs}')
+
+
+def _compare_neutral(recipe, ours, changed):
+    what = f"with {recipe['neutral']}"
+    if changed.error is not None:
+        _fail(f"the search raises {what}", changed.error)
+    if changed.route != ours.route:
+        _fail(f"route {changed.route} {what}, without {ours.route}")
+    if not same(list(changed.rows), list(ours.rows)):
+        _fail(f"candidates {changed.rows} {what}, without {ours.rows}")
+    mine, theirs = ours.search.cv_results_, changed.search.cv_results_
+    for name in _columns(mine):
+        if not all(map(_close, mine[name], theirs[name])):
+            _fail(f"{name} is {theirs[name]} {what}, without {mine[name]}")
+    if getattr(ours.search, "best_index_", 0) != getattr(changed.search, "best_index_", 0):
+        _fail(f"best_index_ is {changed.search.best_index_} {what}")
+
+
+def same(a, b):
+    """Tell whether two values are equal: numbers to rounding, estimators by params."""
+    if isinstance(a, BaseEstimator):
+        return type(a) is type(b) and same(
+            a.get_params(deep=False), b.get_params(deep=False)
+        )
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if sparse.issparse(a) or isinstance(a, np.ndarray):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape or a.dtype.kind not in "fc":
+            return np.array_equal(a, b)
+        return np.allclose(a, b, rtol=RTOL, atol=1e-14, equal_nan=True)
+    if isinstance(a, float) and isinstance(b, float):
+        return bool(_close(a, b))
+    return a is b or bool(a == b)
