@@ -7,7 +7,7 @@ import sklearn
 from scipy import sparse
 from scipy.stats import loguniform
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
@@ -108,12 +108,11 @@ def test_an_optimum_that_the_estimator_does_not_confirm_is_searched_from(
     """The estimator stops long before it has converged, so its own scores count."""
     monkeypatch.setattr(joint, "LARGEST_SHARE", 1e9)
     monkeypatch.setattr(joint, "FREE_SHARE", 1e9)
-    model = LogisticRegression(max_iter=5)
-    data = make_classification(200, 10, random_state=0)
-    found = search(cls, model, {"C": loguniform(1e-4, 1e4)}, data, n_iter=6)
+    model = LogisticRegression(max_iter=15)
+    found = search(cls, model, {"C": loguniform(1e-4, 1e4)}, n_iter=6)
     scores = [
         cross_val_score(
-            clone(model).set_params(**params), *data, cv=3, scoring="neg_log_loss"
+            clone(model).set_params(**params), X, Y, cv=3, scoring="neg_log_loss"
         ).mean()
         for params in found.cv_results_["params"]
     ]
