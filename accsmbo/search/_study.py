@@ -60,7 +60,7 @@ def search_journal(search, objective, optimizer):
         "keep_predictions": digest(bool(search.keep_predictions)),
     }
     if hasattr(search, "solver"):
-        prints["solver"] = fingerprint(search.solver)
+        prints["solver"] = digest(search.solver)
     if search.selection is not None:
         prints["selection"] = digest(search.selection)
     metric = search.scoring if isinstance(search.scoring, str) else None
