@@ -153,17 +153,17 @@ class Writer:
         if type(array) not in (np.ndarray, np.memmap):
             self._class_of(array)
             self._items("state", [getattr(array, "__dict__", None)])
-        array = array.view(np.ndarray)
-        self._text("array", f"{array.dtype!r}{array.shape}")
-        if array.dtype.names is not None:
-            for name in array.dtype.names:  # padding between fields is no content
-                self._array(array[name])
-        elif array.dtype.hasobject or array.dtype.kind == "T":
-            self._enter(array, lambda: self._items("elements", array.ravel().tolist()))
-        elif array.dtype.char in "gG":  # so is padding within a long double
-            self._items("texts", map(repr, array.ravel()))
-        elif array.size and array.itemsize:
-            self._bytes(array)
+        plain = array.view(np.ndarray)
+        self._text("array", f"{plain.dtype!r}{plain.shape}")
+        if plain.dtype.names is not None:
+            for name in plain.dtype.names:  # padding between fields is no content
+                self._array(plain[name])
+        elif plain.dtype.hasobject or plain.dtype.kind == "T":
+            self._enter(array, lambda: self._items("elements", plain.ravel().tolist()))
+        elif plain.dtype.char in "gG":  # nor is padding within a long double
+            self._items("texts", map(repr, plain.ravel()))
+        elif plain.size and plain.itemsize:
+            self._bytes(plain)
 
     def _bytes(self, array: np.ndarray[Any, Any]) -> None:
         if array.flags.c_contiguous:
