@@ -89,6 +89,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self.more = more
 
     def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
         return self
 
     def transform(self, X):
@@ -612,6 +613,7 @@ def test_candidates_that_print_alike_get_their_own_scores():
         random_state=0,
         refit=False,
     ).fit(X, y)
+    assert all(e.gradient for _, e in search.history_)
     params = search.cv_results_["params"]
     assert len({p["columns__mask"].sum() for p in params}) == 2
     for row, score in zip(params, search.cv_results_["mean_test_score"], strict=True):
