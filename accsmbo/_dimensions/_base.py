@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accsmbo._digest import cache_key
+
 __all__ = ["Dimension", "FloatArray"]
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +93,10 @@ class Dimension:
         raise TypeError(f"{self!r} has no derivative: it is discrete.")
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and repr(self) == repr(other)
+        return type(self) is type(other) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return cache_key(vars(self))

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accsmbo._digest import cache_key
 from accsmbo._dimensions._base import Dimension, FloatArray
 from accsmbo._validation import plain
 
-__all__ = ["Categorical", "are_numbers", "same_value"]
+__all__ = ["Categorical", "are_numbers"]
 
 
 class Categorical(Dimension):
     """A choice among listed objects of any kind.
 
-    Values are compared as they are and come back as the user's own objects.
+    Values are told apart by kind and content, and come back as the user's own objects.
 
     Parameters
     ----------
@@ -53,7 +54,11 @@ class Categorical(Dimension):
                 f"{type(choices).__name__}). Wrap it in a list: [{choices!r}]."
             )
         self._listed = [plain(choice) for choice in choices]
-        self.choices: tuple[Any, ...] = _distinct(self._listed)
+        distinct: dict[Any, Any] = {}
+        for choice in self._listed:
+            distinct.setdefault(cache_key(choice), choice)
+        self.choices: tuple[Any, ...] = tuple(distinct.values())
+        self._places = {key: place for place, key in enumerate(distinct)}
         self.ordered = bool(ordered)
         if not self.choices:
             raise ValueError(
@@ -79,10 +84,14 @@ class Categorical(Dimension):
 
     def to_unit(self, value: Any) -> float:
         """Return the canonical coordinate of ``value``; ValueError if not a choice."""
-        for i, choice in enumerate(self.choices):
-            if same_value(choice, plain(value)):
-                return (self._rank[i] + 0.5) / self.n_levels
-        raise ValueError(f"{value!r} is not one of {self!r}.")
+        value = plain(value)
+        places = (i for i, choice in enumerate(self.choices) if choice is value)
+        place = next(places, None)  # its content may have changed
+        if place is None:
+            place = self._places.get(cache_key(value))
+        if place is None:
+            raise ValueError(f"{value!r} is not one of {self!r}.")
+        return (self._rank[place] + 0.5) / self.n_levels
 
     def snap(self, u: ArrayLike) -> FloatArray:
         """Return canonical coordinates, shape as ``u``."""
@@ -106,50 +115,9 @@ class Categorical(Dimension):
         return f"Categorical({list(self.choices)!r}{ordered})"
 
 
-def same_value(a: Any, b: Any) -> bool:
-    """Tell whether two choices are the same: identical, or equal and of one type.
-
-    Parameters
-    ----------
-    a, b : object
-        Choices of any kind, also arrays and estimators.
-
-    Returns
-    -------
-    bool
-        True and 1 differ; two equal tuples do not; NaN equals NaN.
-    """
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    try:
-        if isinstance(a, np.ndarray):
-            return bool(np.array_equal(a, b))
-        return bool(a == b) or bool(a != a and b != b)
-    except (TypeError, ValueError):
-        return False
-
-
 def are_numbers(choices: Sequence[Any]) -> bool:
     """Tell whether all choices are real numbers (bool is not) and none is NaN."""
     return all(
         not isinstance(c, bool) and isinstance(c, numbers.Real) and c == c
         for c in choices
     )
-
-
-def _distinct(choices: Sequence[Any]) -> tuple[Any, ...]:
-    kept: list[Any] = []
-    hashed: set[tuple[type, Any]] = set()
-    for choice in choices:
-        try:
-            key = (type(choice), choice)
-            if key in hashed:
-                continue
-            hashed.add(key)
-        except TypeError:
-            if any(same_value(choice, other) for other in kept):
-                continue
-        kept.append(choice)
-    return tuple(kept)

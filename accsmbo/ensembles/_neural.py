@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from accsmbo._digest import digest
 from accsmbo._sklearn_private import Interval, StrOptions, fit_context
 from accsmbo._validation import root_seed
 from accsmbo.ensembles._layers._distributions import HyperparameterDistribution
@@ -26,7 +27,6 @@ from accsmbo.ensembles._training._progress import progress_bar
 from accsmbo.ensembles._training._state import (
     TrainingState,
     check_place,
-    fingerprint,
     load_state,
     save_state,
 )
@@ -356,4 +356,4 @@ class BaseNeuralEnsemble(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _fingerprint(self, X: np.ndarray, codes: np.ndarray) -> str:
         settings = self.get_params(deep=False)
         kept = {k: v for k, v in settings.items() if k not in NOT_IN_FINGERPRINT}
-        return fingerprint(kept | {"class": type(self).__name__}, X, codes)
+        return digest([type(self), kept, X, codes])

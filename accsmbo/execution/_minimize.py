@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """minimize(): a black box without an estimator."""
 
+import functools
 import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from accsmbo._digest import digest
 from accsmbo._validation import check_integer
 from accsmbo._warnings import warn_user
 from accsmbo.exceptions import SearchInterruptedWarning
@@ -174,7 +176,8 @@ def minimize(
         seed = study_seed(study, seed)
     optimizer.set_params(space=Space(space), random_state=seed)
     optimizer, n_trials = plan(optimizer, n_trials, "n_trials")
-    with open_journal(study, optimizer, {"func": _name_of(func)}) as journal:
+    prints = functools.partial(_prints, study, func)
+    with open_journal(study, optimizer, prints(), again=prints) as journal:
         reason = run(
             optimizer,
             _FunctionObjective(func),
@@ -193,9 +196,8 @@ def minimize(
     return _checked(optimizer.history, reason, n_trials, study)
 
 
-def _name_of(func: Any) -> str:
-    kind = func if hasattr(func, "__qualname__") else type(func)
-    return f"{kind.__module__}.{kind.__qualname__}"
+def _prints(study: JournalStorage | None, func: Any) -> dict[str, str]:
+    return {} if study is None else {"func": digest(func)}
 
 
 def _checked(

@@ -3,7 +3,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from accsmbo._validation import root_seed
@@ -86,6 +86,7 @@ def open_journal(
     optimizer: Optimizer,
     fingerprint: Mapping[str, str],
     metric: str | None = None,
+    again: Callable[[], Mapping[str, str]] | None = None,
 ) -> Iterator[Journal | None]:
     """Open the journal of a run, if it has one.
 
@@ -99,6 +100,8 @@ def open_journal(
         What must be equal to resume, by name.
     metric : str or None, default=None
         Name of the metric whose negative the values are.
+    again : callable or None, default=None
+        Gives those parts of the fingerprint anew that a run may change.
 
     Yields
     ------
@@ -112,4 +115,8 @@ def open_journal(
     with storage.open(
         optimizer.space, fingerprint, seed=seed, metric=metric
     ) as journal:
-        yield journal
+        try:
+            yield journal
+        finally:
+            if again is not None:
+                journal.became(again())

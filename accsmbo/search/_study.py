@@ -48,13 +48,20 @@ def search_journal(search, objective, optimizer):
     if search.storage is None:
         return open_journal(None, optimizer, {})
     params = [dict(objective.fit_params or {}), dict(objective.score_params or {})]
+
+    def changing():
+        names = optimizer.space.names
+        return {
+            "scoring": digest([search.scoring, objective.metric]),
+            "estimator": estimator_digest(search.estimator, names),
+        }
+
     prints = {
+        **changing(),
         "X": digest(objective.X),
         "y": digest(objective.y),
         "fit_params": digest(params),
         "splits": digest(objective.splits),
-        "scoring": digest([search.scoring, objective.metric]),
-        "estimator": estimator_digest(search.estimator, optimizer.space.names),
         "error_score": digest(search.error_score),
         "return_train_score": digest(bool(search.return_train_score)),
         "keep_predictions": digest(bool(search.keep_predictions)),
@@ -64,4 +71,5 @@ def search_journal(search, objective, optimizer):
     if search.selection is not None:
         prints["selection"] = digest(search.selection)
     metric = search.scoring if isinstance(search.scoring, str) else None
-    return open_journal(as_storage(search.storage), optimizer, prints, metric)
+    storage = as_storage(search.storage)
+    return open_journal(storage, optimizer, prints, metric, again=changing)

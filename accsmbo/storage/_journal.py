@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from accsmbo._digest import digest
 from accsmbo.history import Evaluation, Trial
 from accsmbo.space import Space
 from accsmbo.storage._lock import lock, unlock
@@ -81,7 +82,7 @@ class Journal:
     --------
     >>> import pathlib, tempfile
     >>> from accsmbo import SMBO, JournalStorage, Real, Space
-    >>> from accsmbo.history import Evaluation
+    from accsmbo.history import Evaluation
     >>> storage = JournalStorage(pathlib.Path(tempfile.mkdtemp()) / "study.jsonl")
     >>> space = Space({"x": Real(-1, 2)})
     >>> with storage.open(space, {"loss": "x squared"}, seed=0) as journal:
@@ -107,16 +108,19 @@ class Journal:
         try:
             records, self._end = read_records(path)
             described = encode_space(space)
+            dimensions = [list(s.dimensions.items()) for s in space.subspaces]
             header = {
                 MAGIC: FORMAT_VERSION,
-                "fingerprint": dict(fingerprint),
+                "fingerprint": {**fingerprint, "space": digest(dimensions)},
                 "seed": seed,
                 "space": described,
             }
             if metric is not None:
                 header["metric"] = metric
             if records:
-                _check_same_study(checked_header(records, path), header, path)
+                checked_header(records, path)
+            self._marks = _marks(records or [header])
+            _check_same_study(self._marks, _marks([header]), path)
             self._file.truncate(self._end)
             if not records:
                 self._write(header)
@@ -196,6 +200,24 @@ class Journal:
             self._write({"ended": ending})
         self._ending = ending
 
+    def became(self, fingerprint: Mapping[str, str]) -> None:
+        """Record what a run made of parts of the fingerprint.
+
+        A function that counts its calls is another one after a run, and yet the one to
+        go on with: what is recorded is accepted as well when the study resumes. Where
+        it cannot be written, it is not.
+
+        Parameters
+        ----------
+        fingerprint : mapping of str to str
+            Digests at the end of a run, by name.
+        """
+        new = {k: v for k, v in fingerprint.items() if v not in self._marks[k]}
+        if new:
+            line = json.dumps({"became": new}, separators=(",", ":")) + "\n"
+            with contextlib.suppress(OSError):
+                self._append(line.encode(), sync=True)
+
     def close(self) -> None:
         """Close the file and give up the lock."""
         if not self._file.closed:
@@ -256,11 +278,22 @@ def _open_locked(path: Path) -> IO[bytes]:
     return file
 
 
-def _check_same_study(stored: dict[str, Any], ours: dict[str, Any], path: Path) -> None:
-    old, new = stored["fingerprint"], ours["fingerprint"]
-    differ = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    differ += [name for name in ("space", "seed") if stored[name] != ours[name]]
-    differ = list(dict.fromkeys(differ))
+def _marks(records: list[dict[str, Any]]) -> dict[str, set[Any]]:
+    """Return what a study may have, by name."""
+    header = records[0]
+    marks = {name: {mark} for name, mark in header["fingerprint"].items()}
+    marks["seed"] = {header["seed"]}
+    for record in records:
+        for name, mark in record.get("became", {}).items():
+            marks[name].add(mark)
+    return marks
+
+
+def _check_same_study(
+    stored: dict[str, set[Any]], ours: dict[str, set[Any]], path: Path
+) -> None:
+    names = {**stored, **ours}
+    differ = [n for n in names if not ours.get(n, set()) & stored.get(n, set())]
     if differ:
         verb = "differs from that" if len(differ) == 1 else "differ from those"
         raise ValueError(

@@ -105,7 +105,8 @@ def ending_of(records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     dict or None
         ``reason``, ``time`` and perhaps ``error``.
     """
-    return records[-1].get("ended") if records else None
+    last = next((r for r in reversed(records) if "became" not in r), None)
+    return last.get("ended") if last else None
 
 
 def reason_of(error: BaseException | None) -> tuple[str, str | None]:

@@ -17,7 +17,7 @@ from accsmbo.ensembles._training._hyperparameters import (
     Hyperparameters,
     tuned_strengths,
 )
-from accsmbo.ensembles._training._state import fingerprint, load_state, save_state
+from accsmbo.ensembles._training._state import load_state, save_state
 from accsmbo.ensembles._training._trainer import Trainer, TrainingSettings
 
 STEP = 1e-6
@@ -305,18 +305,6 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     save_state(path, state, "one")
     with pytest.raises(ValueError, match="belongs to another run"):
         load_state(path, "another")
-
-
-def test_a_fingerprint_depends_on_settings_and_data():
-    X = np.zeros((2, 3))
-    marks = {
-        fingerprint({"alpha": 1.0}, X),
-        fingerprint({"alpha": 2.0}, X),
-        fingerprint({"alpha": 1.0}, X + 1.0),
-        fingerprint({"alpha": 1.0}, X.reshape(3, 2)),
-    }
-    assert len(marks) == 4
-    assert fingerprint({"alpha": 1.0}, X) == fingerprint({"alpha": 1.0}, X.copy())
 
 
 def test_predictions_are_at_the_means_of_the_ranges():

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """State of a training run, and checkpoints that resume it bit for bit."""
 
-import hashlib
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,15 +64,6 @@ class TrainingState:
     n_stale: int = 0
 
 
-def fingerprint(settings: Mapping[str, Any], *arrays: np.ndarray) -> str:
-    """Return a digest of settings and data; a checkpoint fits where it is equal."""
-    digest = hashlib.blake2b(repr(sorted(settings.items())).encode(), digest_size=16)
-    for array in arrays:
-        digest.update(str((array.dtype, array.shape)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
 def check_place(path: str | os.PathLike[str]) -> None:
     """Raise if no checkpoint can be written to a path, before anything is trained."""
     folder = Path(path).parent
@@ -95,7 +84,7 @@ def save_state(path: str | os.PathLike[str], state: TrainingState, mark: str) ->
     state : TrainingState
         State to keep.
     mark : str
-        Result of `fingerprint`.
+        Digest of settings and data; the checkpoint fits where it is equal.
     """
     path = Path(path)
     meta = {

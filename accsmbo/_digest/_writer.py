@@ -1,30 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Digests of values by their content: keys of caches, fingerprints of studies.
-
-Equal content, equal digest: not a matter of identities, addresses, the process, the
-order of a dict or a set, or the layout of an array in memory.
-
-What counts
------------
-- An estimator counts as `clone` sees it, by class and parameters; a frozen one, and one
-  that a function or another object holds, with what it has learnt.
-- A function or a class that can be imported from the standard library or an installed
-  package is its name. Any other is its code, with its defaults, the variables of
-  enclosing functions, and the globals that it reads, whatever these hold.
-- Of a module, the attributes that such code names, unless it is an installed one.
-- Other objects are what `pickle` would write of them.
-
-What does not: versions of packages, compiled code of the user's own, files and
-environment variables, attributes found by ``getattr`` with a computed name.
-"""
+"""Writer: a canonical form of any value, fed to a hash."""
 
 import copyreg
-import dis
 import functools
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set
-from pathlib import PurePath
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -38,115 +19,43 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse, special
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-__all__ = ["cache_key", "digest", "estimator_digest"]
+from accsmbo._digest._code import globals_of, is_at, is_installed
+
+__all__ = ["Writer"]
 
 ATOMS = frozenset([type(None), bool, int, float, complex, str, bytes])
 CHUNK = 1 << 20  # bytes of an array that is not contiguous, copied at a time
 # What `clone` keeps of an estimator besides its parameters.
 CLONED = ("_metadata_request", "_sklearn_output_config")
-GLOBAL_LOADS = frozenset(["LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"])
 # Of a class: no behaviour, or a cache, or in no fixed order.
 NOT_OF_A_CLASS = frozenset(
-    "__abstractmethods__ __annotate__ __annotate_func__ __annotations__ "
-    "__annotations_cache__ __dict__ __doc__ __firstlineno__ __module__ __qualname__ "
-    "__static_attributes__ __weakref__ _abc_impl".split()
+    (
+        *("__abstractmethods__", "__dict__", "__doc__", "__firstlineno__"),
+        *("__annotate__", "__annotate_func__", "__annotations__"),
+        *("__annotations_cache__", "__module__", "__qualname__"),
+        *("__static_attributes__", "__weakref__", "_abc_impl"),
+    )
 )
 
 
-def digest(value: Any) -> str:
-    """Return a digest of a value that is the same in every process.
-
-    Parameters
-    ----------
-    value : object
-        Anything. What has no readable content (a lock, an open file) counts by its
-        class.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-    """
-    return _Writer().digest(value)
-
-
-def cache_key(value: Any) -> tuple[Any, ...]:
-    """Return a key of a value for a cache in this process.
-
-    Unlike a digest it takes no object without readable content for another one: it
-    holds these, and compares them by identity.
-
-    Parameters
-    ----------
-    value : object
-        Anything.
-
-    Returns
-    -------
-    tuple
-        Hashable; equal for equal content.
-    """
-    writer = _Writer()
-    text = writer.digest(value)
-    return text, *(_Identity(unknown) for unknown in writer.opaque)
-
-
-def estimator_digest(estimator: Any, searched: Iterable[str]) -> str:
-    """Return a digest of an estimator without the parameters that are searched.
-
-    Parameters
-    ----------
-    estimator : estimator
-        What is tuned.
-    searched : iterable of str
-        Names of parameters in the search space, left out with what is below them.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-    """
-    searched = tuple(searched)
-    below = tuple(f"{name}__" for name in searched)
-    left_out = [name for name in searched if not name.startswith(below)]
-    try:
-        return digest(clone(estimator).set_params(**dict.fromkeys(left_out)))
-    except Exception:
-        # A `set_params` that checks values: what the estimator holds now counts.
-        return digest(estimator)
-
-
-class _Identity:
-    """An object that is kept, and equals itself alone."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self._value is other._value
-
-    def __hash__(self) -> int:
-        return id(self._value)
-
-
-class _Writer:
+class Writer:
     """Feeds a canonical form of a value to a hash.
 
     Functions, classes and objects with a state are written once and numbered, so that
     any graph of them takes linear time; all else is written as often as it comes.
     """
 
-    def __init__(self, parent: "_Writer | None" = None) -> None:
+    def __init__(self, parent: "Writer | None" = None) -> None:
         # SHA-256 is the fastest that is safe where the processor helps, as most do.
         self._hash = hashlib.sha256()
         self._update = self._hash.update
         self.opaque: list[Any] = parent.opaque if parent else []
-        self._seen = dict(parent._seen) if parent else {}
-        self._open = list(parent._open) if parent else []
-        self._whole = parent._whole if parent else False
+        self._seen: dict[int, tuple[int, Any]] = dict(parent._seen) if parent else {}
+        self._open: list[int] = list(parent._open) if parent else []
+        self._whole: bool = parent._whole if parent else False
 
     def digest(self, value: Any) -> str:
         """Return the digest of one value, which is all that is written."""
@@ -176,7 +85,7 @@ class _Writer:
 
     def _apart(self, value: Any) -> str:
         """Return the digest of what has no place in an order."""
-        return _Writer(self).digest(value)
+        return Writer(self).digest(value)
 
     def _enter(self, value: Any, content: Callable[[], None]) -> None:
         """Write a content that may hold the value itself."""
@@ -188,7 +97,7 @@ class _Writer:
         self._open.pop()
 
     def _is_new(self, value: Any) -> bool:
-        """Number a value; write its number if it has one."""
+        """Give a value its number; write the number if it had one."""
         if id(value) in self._seen:
             self._text("seen", str(self._seen[id(value)][0]))
             return False
@@ -244,17 +153,17 @@ class _Writer:
         if type(array) not in (np.ndarray, np.memmap):
             self._class_of(array)
             self._items("state", [getattr(array, "__dict__", None)])
-        array = array.view(np.ndarray)
-        self._text("array", f"{array.dtype!r}{array.shape}")
-        if array.dtype.names is not None:
-            for name in array.dtype.names:  # padding between fields is no content
-                self._array(array[name])
-        elif array.dtype.hasobject or array.dtype.kind == "T":
-            self._enter(array, lambda: self._items("elements", array.ravel().tolist()))
-        elif array.dtype.char in "gG":  # so is padding within a long double
-            self._items("texts", map(repr, array.ravel()))
-        elif array.size and array.itemsize:
-            self._bytes(array)
+        plain = array.view(np.ndarray)
+        self._text("array", f"{plain.dtype!r}{plain.shape}")
+        if plain.dtype.names is not None:
+            for name in plain.dtype.names:  # padding between fields is no content
+                self._array(plain[name])
+        elif plain.dtype.hasobject or plain.dtype.kind == "T":
+            self._enter(array, lambda: self._items("elements", plain.ravel().tolist()))
+        elif plain.dtype.char in "gG":  # nor is padding within a long double
+            self._items("texts", map(repr, plain.ravel()))
+        elif plain.size and plain.itemsize:
+            self._bytes(plain)
 
     def _bytes(self, array: np.ndarray[Any, Any]) -> None:
         if array.flags.c_contiguous:
@@ -331,21 +240,21 @@ class _Writer:
         self._class(type(value))
 
     def _class(self, value: type) -> None:
-        if _is_installed(value):
+        if is_installed(value):
             self._text("class", f"{value.__module__}.{value.__qualname__}")
         elif self._is_new(value):
             own = {k: v for k, v in vars(value).items() if k not in NOT_OF_A_CLASS}
             self._all("own class", value.__qualname__, value.__bases__, own)
 
     def _function(self, value: FunctionType) -> None:
-        if _is_installed(value):
+        if is_installed(value):
             self._text("function", f"{value.__module__}.{value.__qualname__}")
         elif self._is_new(value):
             defaults = value.__defaults__, value.__kwdefaults__
             cells = value.__closure__ or ()
             self._all(
                 "own function",
-                *(value.__code__, defaults, cells, vars(value), _globals_of(value)),
+                *(value.__code__, defaults, cells, vars(value), globals_of(value)),
             )
 
     def _code(self, value: CodeType) -> None:
@@ -370,7 +279,7 @@ class _Writer:
     def _instance(self, value: Any) -> None:
         reduced = None if type(value) is object else _reduced(value)
         module = getattr(value, "__module__", None)
-        if isinstance(reduced, str) and _is_at(value, module, reduced):
+        if isinstance(reduced, str) and is_at(value, module, reduced):
             self._text("name", f"{module}.{reduced}")
         elif isinstance(reduced, tuple):
             call, arguments, state, items, pairs = (*reduced, *[None] * 3)[:5]
@@ -428,85 +337,35 @@ def _is_cloned(kind: type) -> bool:
     return own is None or own is BaseEstimator.__sklearn_clone__
 
 
-def _is_at(value: Any, module: str | None, name: str) -> bool:
-    """Whether a value is found under its name in its module."""
-    found: Any = sys.modules.get(module or "")
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is value
-
-
-def _is_installed(value: Any) -> bool:
-    """Whether a function or class is importable, and not of the user's own."""
-    module, name = value.__module__, value.__qualname__
-    return _is_package(module) and _is_at(value, module, name)
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_package(module: str | None) -> bool:
-    root = (module or "").partition(".")[0]
-    if root in sys.stdlib_module_names or root == __name__.partition(".")[0]:
-        return True
-    file = getattr(sys.modules.get(module or ""), "__file__", None) or ""
-    return bool({"site-packages", "dist-packages"} & set(PurePath(file).parts))
-
-
-@functools.lru_cache(maxsize=1024)
-def _names_read(code: CodeType) -> frozenset[str]:
-    """Return the globals that a code and those in it read."""
-    found = dis.get_instructions(code)
-    names = {step.argval for step in found if step.opname in GLOBAL_LOADS}
-    inner = [_names_read(c) for c in code.co_consts if isinstance(c, CodeType)]
-    return frozenset(names).union(*inner)
-
-
-def _attributes_named(code: CodeType) -> set[str]:
-    inner = [_attributes_named(c) for c in code.co_consts if isinstance(c, CodeType)]
-    return set(code.co_names).union(*inner)
-
-
-def _globals_of(function: FunctionType) -> dict[str, Any]:
-    """Return what a function of the user's own reads of modules."""
-    if _is_package(function.__module__):
-        return {}
-    code, known = function.__code__, function.__globals__
-    found = {name: known[name] for name in _names_read(code) if name in known}
-    for name, value in list(found.items()):
-        if isinstance(value, ModuleType) and not _is_package(value.__name__):
-            inside = _attributes_named(code) & vars(value).keys()
-            found |= {f"{name}.{inner}": vars(value)[inner] for inner in inside}
-    return found
-
-
 # By the first class in the order of resolution.
-HANDLERS: dict[type, Callable[[_Writer, Any], None]] = {
-    list: _Writer._sequence,
-    tuple: _Writer._sequence,
+HANDLERS: dict[type, Callable[[Writer, Any], None]] = {
+    list: Writer._sequence,
+    tuple: Writer._sequence,
     range: lambda writer, value: writer._text("range", repr(value)),
-    dict: _Writer._mapping,
-    MappingProxyType: _Writer._mapping,
-    set: _Writer._set,
-    frozenset: _Writer._set,
-    np.generic: _Writer._scalar,
-    np.ndarray: _Writer._array,
+    dict: Writer._mapping,
+    MappingProxyType: Writer._mapping,
+    set: Writer._set,
+    frozenset: Writer._set,
+    np.generic: Writer._scalar,
+    np.ndarray: Writer._array,
     np.dtype: lambda writer, value: writer._text("dtype", repr(value)),
-    sparse.sparray: _Writer._sparse,
-    sparse.spmatrix: _Writer._sparse,
-    type: _Writer._class,
-    FunctionType: _Writer._function,
+    sparse.sparray: Writer._sparse,
+    sparse.spmatrix: Writer._sparse,
+    type: Writer._class,
+    FunctionType: Writer._function,
     MethodType: lambda w, m: w._all("method", m.__func__, m.__self__),
-    BuiltinFunctionType: _Writer._instance,
+    BuiltinFunctionType: Writer._instance,
     functools._lru_cache_wrapper: lambda w, f: w._all("cached", f.__wrapped__),
     ModuleType: lambda writer, value: writer._text("module", value.__name__),
-    CodeType: _Writer._code,
-    CellType: _Writer._cell,
+    CodeType: Writer._code,
+    CellType: Writer._cell,
     property: lambda w, p: w._items("property", [p.fget, p.fset, p.fdel]),
     staticmethod: lambda w, m: w._items("static", [m.__func__]),
     classmethod: lambda w, m: w._items("of class", [m.__func__]),
-    np.ufunc: _Writer._ufunc,
-    np.random.RandomState: _Writer._random_state,
+    np.ufunc: Writer._ufunc,
+    np.random.RandomState: Writer._random_state,
     np.random.Generator: lambda w, g: w._items("generator", [g.bit_generator]),
-    np.random.BitGenerator: _Writer._bit_generator,
+    np.random.BitGenerator: Writer._bit_generator,
     np.random.SeedSequence: lambda w, s: w._items("seeds", [s.state]),
 }
 # A class below one of these may have more to it: it is an object as others are.
