@@ -295,7 +295,9 @@ MODELS = {
     ),
     "network_regressor": Model(
         "numbers",
-        lambda p: MLPRegressor((3,), solver="lbfgs", max_iter=20, random_state=0),
+        lambda p: MLPRegressor(
+            hidden_layer_sizes=(3,), solver="lbfgs", max_iter=20, random_state=0
+        ),
         {"alpha": loguniform(1e-3, 1e1)},
         routes=GRADIENTS,
         weight=0.2,

@@ -26,8 +26,10 @@ class HalfLogistic(LogisticRegression):
     def fit(self, X, y, sample_weight=None):
         half = X[: max(len(y) // 2, 1)], y[: max(len(y) // 2, 1)]
         weight = None if sample_weight is None else sample_weight[: len(half[1])]
-        return super().fit(*half, weight) if len(np.unique(half[1])) > 1 else (
-            super().fit(X, y, sample_weight)
+        return (
+            super().fit(*half, weight)
+            if len(np.unique(half[1])) > 1
+            else (super().fit(X, y, sample_weight))
         )
 
 
@@ -173,9 +175,11 @@ class SamplingPipeline(Pipeline):
     def fit(self, X, y=None, **params):
         X, y = clone(self.steps[0][1]).fit_resample(X, y)
         self.rest_ = Pipeline(self.steps[1:]).fit(X, y, **params)
-        if hasattr(self.rest_, "classes_"):
-            self.classes_ = self.rest_.classes_
         return self
+
+    @property
+    def classes_(self):
+        return self.rest_.classes_
 
     def predict(self, X):
         return self.rest_.predict(X)
@@ -256,5 +260,5 @@ def last_row(results):
 
 
 def keeps_quiet(history):
-    """Callback that never ends a search."""
+    """Answer as a callback that never ends a search."""
     return False

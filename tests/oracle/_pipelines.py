@@ -157,9 +157,7 @@ PIPELINES = {
     "passthrough": Chain(_before(lambda recipe, X: "passthrough"), 1),
     "nothing": Chain(_before(lambda recipe, X: None), 0.5),
     "failing": Chain(_before(_failing), 1.5),
-    "function": Chain(
-        _before(lambda recipe, X: FunctionTransformer(_parts.cube)), 1
-    ),
+    "function": Chain(_before(lambda recipe, X: FunctionTransformer(_parts.cube)), 1),
     "select": Chain(_before(lambda recipe, X: SelectKBest(k=2)), 1.5, CLASSES),
     "pca": Chain(_before(lambda recipe, X: PCA(2, random_state=0)), 1),
     "union": Chain(_before(_union), 1),
@@ -241,7 +239,9 @@ def _whole_steps(estimator, prefix, model, pick):
     if not isinstance(estimator, Pipeline) or not prefix:
         return {}
     if pick % 2 and isinstance(estimator.named_steps["step"], StandardScaler):
-        return {"step": [StandardScaler(with_mean=False), MaxAbsScaler(), "passthrough"]}
+        return {
+            "step": [StandardScaler(with_mean=False), MaxAbsScaler(), "passthrough"]
+        }
     final = estimator.get_params()[prefix.removesuffix("__")]
     other = clone(final)
     for name, values in model.choices.items():

@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import get_scorer, hinge_loss, log_loss, make_scorer
-from sklearn.metrics import mean_squared_error
+from sklearn.metrics import (
+    get_scorer,
+    hinge_loss,
+    log_loss,
+    make_scorer,
+    mean_squared_error,
+)
 
 from accsmbo.hypergradients import squared_hinge_loss
 from tests.oracle import _parts
