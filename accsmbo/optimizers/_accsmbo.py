@@ -23,7 +23,7 @@ from accsmbo.exceptions import DensityWarning
 from accsmbo.metalearning import MIN_TASKS, Density, EmpiricalDensity
 from accsmbo.optimizers._initial_design import InitialDesign
 from accsmbo.optimizers._local_first import LocalFirst, LocalState
-from accsmbo.optimizers._observations import Observations
+from accsmbo.optimizers._observations import Observations, penalty
 from accsmbo.optimizers._smbo import SMBO
 from accsmbo.space import Subspace
 from accsmbo.surrogates import (
@@ -163,7 +163,7 @@ class AccSMBO(SMBO):
         # as SMBO does with its first proposal, which may never be asked for
         self._designs, self._models, self.n_surrogate_failures_ = {}, {}, 0
         self._local_states: dict[Subspace, LocalState] = {}
-        self._gradient_models: dict[tuple[Subspace, bool], Any] = {}
+        self._gradient_models: dict[tuple[Subspace, bool, bool], Any] = {}
         self._first_modelled: dict[Subspace, int] = {}
         self._density_in_use = self._usable_density()
 
@@ -192,13 +192,12 @@ class AccSMBO(SMBO):
         mode = self._mode_first(observations)
         if mode is not None:
             return mode
-        usable = _finished(observations)
-        known = np.isfinite(usable.gradient)
+        known = np.isfinite(observations.gradient)
         index = self._index_of(observations.subspace)
         if not known.any() or (self._in_design(index) and not known.all(axis=1).any()):
             return super()._propose(observations, rng)
         self._designs[observations.subspace] = []
-        return self._with_gradients(observations, usable, rng)
+        return self._with_gradients(observations, rng)
 
     def _tolerance(self, observations: Observations) -> float | None:
         if self.initial_tolerance is None:
@@ -217,51 +216,52 @@ class AccSMBO(SMBO):
         return density.mode(self._index_of(observations.subspace))
 
     def _with_gradients(
-        self, observations: Observations, usable: Observations, rng: np.random.Generator
+        self, observations: Observations, rng: np.random.Generator
     ) -> FloatArray:
         """Return a local step, or what the acquisition function takes."""
         try:
-            local = self._local_step(observations, usable, rng)
+            local = self._local_step(observations, rng)
             return self._model_based(observations, rng) if local is None else local
         except (np.linalg.LinAlgError, ValueError, FloatingPointError) as error:
             self._say_failure(error)
             return rng.random(observations.subspace.n_dims)
 
     def _local_step(
-        self, observations: Observations, usable: Observations, rng: np.random.Generator
+        self, observations: Observations, rng: np.random.Generator
     ) -> FloatArray | None:
         if self.local_first is None:
             return None
         subspace = observations.subspace
         state = self._local_states.setdefault(subspace, LocalState())
-        refine = _Refinement(self, usable, rng)
         return self.local_first.propose(
             state,
-            usable.U,
-            usable.y,
-            usable.gradient,
-            refine=refine,
+            observations.U,
+            observations.y,
+            observations.gradient,
+            refine=_Refinement(self, observations, rng),
             pending=observations.pending,
         )
 
     def _posterior(self, observations: Observations) -> tuple[Any, float, FloatArray]:
-        usable = _finished(observations)
-        if not np.isfinite(usable.gradient).any():
+        if not np.isfinite(observations.gradient).any():
             return super()._posterior(observations)
-        model, t = self._fit_gradients(usable)
+        model, t, _ = self._fit_gradients(observations)
         best = float(t.min())
-        starts = usable.U[np.argsort(usable.y, kind="stable")[:N_STARTS]]
+        order = np.argsort(observations.y, kind="stable")
+        starts = observations.U[order[:N_STARTS]]
         if len(observations.pending):
             believed = model.predict(observations.pending)[0]
             model = model.condition(observations.pending, believed)
             best = min(best, float(believed.min()))
         return model, best, starts
 
-    def _fit_gradients(self, usable: Observations) -> tuple[Any, FloatArray]:
-        """Return the surrogate on the log distance, fitted, and its losses."""
-        t, slope = log_distance(usable.y)
+    def _fit_gradients(
+        self, observations: Observations
+    ) -> tuple[Any, FloatArray, FloatArray]:
+        """Return the surrogate on the log distance, fitted, its losses and dt/dy."""
+        t, slope = _log_distance(observations)
         many = len(t) > MAX_JOINT
-        key = (usable.subspace, many)
+        key = (observations.subspace, many, bool(observations.failed.any()))
         if key not in self._gradient_models:
             default = (
                 MultiKernelGaussianProcess()
@@ -272,20 +272,20 @@ class AccSMBO(SMBO):
                 default if self.surrogate is None else clone(self.surrogate)
             )
         model, more = self._gradient_models[key], {}
-        seen = (key, usable.U.tobytes(), usable.y.tobytes())
+        seen = (key, observations.U.tobytes(), observations.y.tobytes())
         if getattr(self, "_fitted_to", None) == seen:
-            return model, t
+            return model, t, slope
         if "gradient" in inspect.signature(model.fit).parameters:
-            more["gradient"] = usable.gradient * slope[:, None]
+            more["gradient"] = observations.gradient * slope[:, None]
         model.fit(
-            usable.U,
+            observations.U,
             t,
-            categorical=usable.subspace.categorical,
-            noise=usable.noise * slope,
+            categorical=observations.subspace.categorical,
+            noise=observations.noise * slope,
             **more,
         )
         self._fitted_to = seen
-        return model, t
+        return model, t, slope
 
     def _acquisition_of(
         self, observations: Observations, ahead: int = 0
@@ -313,22 +313,29 @@ class AccSMBO(SMBO):
 
 
 class _Refinement:
-    """Lowers the posterior mean in a box around a point."""
+    """Lowers the posterior mean in a box around a point.
+
+    Failures are left out: near one, gradients tell more than its made-up loss.
+    """
 
     def __init__(
-        self, optimizer: AccSMBO, usable: Observations, rng: np.random.Generator
+        self,
+        optimizer: AccSMBO,
+        observations: Observations,
+        rng: np.random.Generator,
     ) -> None:
         self.optimizer = optimizer
-        self.usable = usable
+        self.failed = observations.failed
+        self.finished = _finished(observations)
         self.rng = rng
 
     def __call__(
         self, centre: int, start: FloatArray, low: FloatArray, high: FloatArray
     ) -> tuple[FloatArray, float]:
-        model, t = self.optimizer._fit_gradients(self.usable)
-        _, slope = log_distance(self.usable.y)
+        model, t, slope = self.optimizer._fit_gradients(self.finished)
+        centre -= int(np.count_nonzero(self.failed[:centre]))
         random = low + (high - low) * self.rng.random((N_REFINE_STARTS, len(low)))
-        starts = np.vstack([self.usable.U[centre], start, random])
+        starts = np.vstack([self.finished.U[centre], start, random])
 
         def mean(X: FloatArray) -> tuple[FloatArray, FloatArray]:
             value, _, gradient, _ = model.predict_gradient(X)
@@ -359,3 +366,12 @@ def _finished(observations: Observations) -> Observations:
         gradient=observations.gradient[ok],
         noise=observations.noise[ok],
     )
+
+
+def _log_distance(observations: Observations) -> tuple[FloatArray, FloatArray]:
+    """Return t and dt/dy; of failed trials above all others, on the scale of t."""
+    failed = observations.failed
+    t, slope = np.empty_like(observations.y), np.ones_like(observations.y)
+    t[~failed], slope[~failed] = log_distance(observations.y[~failed])
+    t[failed] = penalty(t[~failed])
+    return t, slope

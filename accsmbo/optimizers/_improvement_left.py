@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.acquisition import LogExpectedImprovement, maximize_acquisition
-from accsmbo.optimizers._observations import Observations
+from accsmbo.optimizers._observations import Observations, with_failures
 from accsmbo.optimizers._views import VIEWS
 from accsmbo.surrogates._log_distance import log_distance
 
@@ -53,15 +53,19 @@ def expected_improvement_left(
     float
         In the units of the loss; 0 where no point is left.
     """
-    ok = ~observations.failed
-    U, y, noise = observations.U[ok], observations.y[ok], observations.noise[ok]
-    gradient, more = observations.gradient[ok], {}
-    if np.isfinite(gradient).any() and _takes_gradients(model):
-        t, slope = log_distance(y)
-        more["gradient"] = gradient * slope[:, None]
+    failed, subspace, more = observations.failed, observations.subspace, {}
+    differentiated = bool(np.isfinite(observations.gradient).any())
+    differentiated &= _takes_gradients(model)
+    finished = observations.y[~failed]
+    if differentiated:
+        scaled = np.arange(len(finished)), *log_distance(finished)
     else:
-        _, t, slope = VIEWS[0].select(y, U.shape[1])
-    subspace, first = observations.subspace, int(np.argmin(y))
+        scaled = VIEWS[0].select(finished, subspace.n_dims)
+    rows, t, slope = with_failures(failed, *scaled)
+    U, y, noise = observations.U[rows], observations.y[rows], observations.noise[rows]
+    if differentiated:
+        more["gradient"] = observations.gradient[rows] * slope[:, None]
+    first = int(np.argmin(y))
     model.fit(U, t, categorical=subspace.categorical, noise=noise * slope, **more)
     best = float(t[first] - slope[first] * (y[first] - lowest))
     acquisition = LogExpectedImprovement()

@@ -2,6 +2,7 @@
 """What an optimizer knows of a subspace as arrays, and what it would ask next."""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,6 +20,8 @@ __all__ = [
     "as_evaluation",
     "check_gradient_names",
     "observe",
+    "penalty",
+    "with_failures",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -40,7 +43,7 @@ class Observations:
     U : ndarray of shape (n, n_dims)
         Canonical points of the finished trials.
     y : ndarray of shape (n,)
-        Losses; a failed trial carries the worst loss seen (0 if there is none).
+        Losses; a failed trial carries a worse one than all seen (0 if there is none).
     failed : ndarray of bool of shape (n,)
         Which trials failed.
     gradient : ndarray of shape (n, n_dims)
@@ -150,7 +153,7 @@ def observe(
     failed = np.array([e.failed for _, e in records], dtype=bool)
     y = np.array([0.0 if e.failed else e.value for _, e in records], dtype=float)
     if failed.any() and not failed.all():
-        y[failed] = y[~failed].max()
+        y[failed] = penalty(y[~failed])
     shape = (len(records), subspace.n_dims)
     return Observations(
         subspace=subspace,
@@ -168,6 +171,42 @@ def observe(
             len(pending), subspace.n_dims
         ),
         n_started=n_started,
+    )
+
+
+def penalty(finished: FloatArray) -> float:
+    """Return the loss of failed trials: as far above the worst as that above the best.
+
+    A tie with the worst would teach nothing. Where all losses are equal, their size is
+    the scale.
+    """
+    worst = float(finished.max())
+    spread = worst - float(finished.min())
+    return min(worst + (spread or abs(worst) or 1.0), sys.float_info.max)
+
+
+def with_failures(
+    failed: NDArray[np.bool_], rows: NDArray[np.intp], t: FloatArray, slope: FloatArray
+) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
+    """Add the failed trials to a view of the finished ones, on its own scale.
+
+    Parameters
+    ----------
+    failed : ndarray of bool of shape (n,)
+        Which trials failed.
+    rows, t, slope : ndarray of shape (r,)
+        What a view selected of the finished ones.
+
+    Returns
+    -------
+    rows, t, slope : ndarray of shape (r + n_failed,)
+        Rows count all trials.
+    """
+    lost = np.flatnonzero(failed)
+    return (
+        np.concatenate([np.flatnonzero(~failed)[rows], lost]),
+        np.concatenate([t, np.full(len(lost), penalty(t))]),
+        np.concatenate([slope, np.ones(len(lost))]),
     )
 
 

@@ -32,6 +32,7 @@ from accsmbo.optimizers._improvement_left import (
     linear_improvement_left,
 )
 from accsmbo.optimizers._initial_design import InitialDesign
+from accsmbo.optimizers._observations import with_failures
 from accsmbo.optimizers._views import VIEWS, turn
 from accsmbo.space import Subspace
 from accsmbo.surrogates import (
@@ -278,7 +279,9 @@ class SMBO(Optimizer):
         """Return the model with fantasies, the loss to improve on, good points."""
         subspace = observations.subspace
         view = turn(observations.n_asked)
-        rows, t, slope = VIEWS[view].select(observations.y, subspace.n_dims)
+        failed = observations.failed
+        finished = VIEWS[view].select(observations.y[~failed], subspace.n_dims)
+        rows, t, slope = with_failures(failed, *finished)
         U, noise = observations.U[rows], observations.noise[rows] * slope
         model = self._model(subspace, view, len(observations.y))
         model.fit(U, t, categorical=subspace.categorical, noise=noise)

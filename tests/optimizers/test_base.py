@@ -112,8 +112,8 @@ def test_observations_are_arrays_in_the_unit_cube():
     assert seen.subspace.names == ("c", "n", "x")
     np.testing.assert_array_equal(seen.U, [t.unit for t in trials[:3]])
     np.testing.assert_array_equal(seen.pending, [trials[3].unit])
-    # A failed trial carries the worst loss, never NaN.
-    np.testing.assert_array_equal(seen.y, [2.0, 5.0, 5.0])
+    # A failed trial carries a loss above the worst by the spread of all, never NaN.
+    np.testing.assert_array_equal(seen.y, [2.0, 8.0, 5.0])
     np.testing.assert_array_equal(seen.failed, [False, True, False])
     np.testing.assert_array_equal(seen.noise, [0.1, np.nan, np.nan])
     # d loss / d u = d loss / d param * d param / d u; a discrete one has none.
