@@ -130,7 +130,7 @@ def title_of(source: Any) -> str:
 
 
 def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
-    """Return the study of a source; a damaged file is a ValueError like others.
+    """Return the study of a source.
 
     Parameters
     ----------
@@ -157,15 +157,9 @@ def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
         source = JournalStorage(source)
     if not isinstance(source, JournalStorage):
         return as_study(source), None
-    try:
-        # Before the trials: all of a study that has ended are then shown.
-        status = source.status()
-        return as_study(source), status
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"the journal {title_of(source)!r} must hold whole records, got one that "
-            f"cannot be understood ({type(error).__name__}: {error}). Restore the file."
-        ) from error
+    # Before the trials: all of a study that has ended are then shown.
+    status = source.status()
+    return as_study(source), status
 
 
 def say_status(status: JournalStatus) -> str:

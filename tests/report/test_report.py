@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """write_report: what the page holds, that it is whole and safe, and watching."""
 
-import json
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from accsmbo.report._figures import N_DRAWN, drawn
 from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
 from accsmbo.report._summary import read_study, summarize
+from tests._journals import records_in, rewrite
 from tests.plotting._studies import LONG, hard_history, run_random
 
 pytest.importorskip("matplotlib")
@@ -160,16 +160,15 @@ def test_nothing_in_a_journal_is_taken_as_it_is(tmp_path, monkeypatch):
     minimize(
         loss, space, n_trials=2, optimizer=RandomSearch(), random_state=0, storage=path
     )
-    lines = path.read_text().splitlines()
+    records = records_in(path)
     # The header, the first of each kind of record, a success, and the end.
-    places = {tuple(json.loads(line)): i for i, line in reversed([*enumerate(lines)])}
-    places |= {"success": next(i for i, line in enumerate(lines) if '"value"' in line)}
+    places = {tuple(record): i for i, record in reversed([*enumerate(records)])}
+    places |= {"success": next(i for i, r in enumerate(records) if "value" in str(r))}
     assert len(places) == 6
     counts = {"whole": 0, "refused": 0}
     for i in places.values():
-        for record in spoilt(json.loads(lines[i])):
-            content = [*lines[:i], json.dumps(record), *lines[i + 1 :]]
-            changed.write_text("\n".join(content) + "\n")
+        for record in spoilt(records[i]):
+            rewrite(changed, [*records[:i], record, *records[i + 1 :]])
             counts["whole" if is_safe(changed, tmp_path) else "refused"] += 1
     assert min(counts.values()) > 5
 
@@ -362,8 +361,8 @@ def test_the_journal_is_not_overwritten(tmp_path):
 def test_damaged_files_are_value_errors(tmp_path):
     path = tmp_path / "study.jsonl"
     for text, message in (
-        ('{"accsmbo_journal":"x"}\n', "cannot be understood"),
-        ('{"accsmbo_journal":1}\n', "cannot be understood"),
+        ('{"accsmbo_journal":"x"}\n', "line 1 cannot be read"),
+        ('{"accsmbo_journal":1}\n', "line 1 cannot be read"),
         ('{"accsmbo_journal":99}\n', "Update accsmbo"),
         ("a,b\n1,2\n", "not the header of an accsmbo journal"),
         ("", "not the header of an accsmbo journal"),
