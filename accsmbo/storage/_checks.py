@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a record must hold: text or another kind in its place would fail far away."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +9,11 @@ from numpy.typing import NDArray
 
 from accsmbo.storage._values import decode
 
-__all__ = ["finite", "number", "point", "text", "whole"]
+__all__ = ["moment", "number", "point", "text", "whole"]
 
 MAX_WHOLE = 2**63
+# 30,000 years: differences and their squares are finite.
+MAX_SECONDS = 1e12
 
 
 def whole(record: Mapping[str, Any], name: str, end: int = MAX_WHOLE) -> int:
@@ -31,10 +32,10 @@ def number(record: Mapping[str, Any], name: str) -> float | None:
     return value  # type: ignore[no-any-return]
 
 
-def finite(value: Any, name: str) -> float:
-    """Return a number that is finite."""
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise TypeError(f"{name!r} must be a finite number, got {value!r}")
+def moment(value: Any, name: str) -> float:
+    """Return seconds since the epoch."""
+    if type(value) not in (int, float) or not abs(value) <= MAX_SECONDS:
+        raise TypeError(f"{name!r} must be seconds since the epoch, got {value!r}")
     return float(value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from accsmbo.history import Evaluation, Span, Trial
 from accsmbo.space import Categorical, Dimension, Integer, Real, Space
-from accsmbo.storage._checks import finite, number, point, text, whole
+from accsmbo.storage._checks import moment, number, point, text, whole
 from accsmbo.storage._reading import decoding
 from accsmbo.storage._values import (
     NotData,
@@ -189,7 +189,7 @@ def decode_evaluation(record: dict[str, Any]) -> Evaluation:
     known = {field.name for field in fields(Evaluation)}
     values = {k: decode(v) for k, v in record.items() if k in known}
     values |= {name: number(record, name) for name in NUMBERS if name in record}
-    values |= {name: finite(record[name], name) for name in TIMES if name in record}
+    values |= {name: moment(record[name], name) for name in TIMES if name in record}
     if "error" in record:
         text(record, "error")
     if not all(isinstance(fold, dict) for fold in record.get("folds", ())):
@@ -201,8 +201,8 @@ def decode_evaluation(record: dict[str, Any]) -> Evaluation:
     values["spans"] = tuple(
         Span(
             whole({"worker": worker}, "worker"),
-            finite(start, "start"),
-            finite(end, "end"),
+            moment(start, "start"),
+            moment(end, "end"),
         )
         for worker, start, end in values.get("spans", ())
     )
