@@ -22,6 +22,7 @@ from accsmbo._warnings import warn_user
 from accsmbo.exceptions import JournalDamaged, JournalWarning
 
 __all__ = [
+    "BROKEN",
     "FORMAT_VERSION",
     "MAGIC",
     "MAX_LINE",
@@ -42,7 +43,7 @@ MAX_LINE = 2**26
 # Digits of an integer: a longer one is no float.
 MAX_DIGITS = 308
 SEAL = re.compile(rb',"line":([1-9][0-9]{0,11}),"crc":"([0-9a-f]{8})"\}\s*\Z')
-# All that decoding a line of unknown content may raise.
+# All that decoding unknown content may raise.
 BROKEN = (
     ArithmeticError,
     AttributeError,
