@@ -89,8 +89,8 @@ class Summary:
         The most frequent reason first.
     seconds : float or None
         From the first start to the last end.
-    n_workers : int
-        Workers that ran something, 0 where it is not known.
+    n_workers, n_spans : int
+        Workers that ran something and folds they ran, 0 where it is not known.
     surfaces : list of Surface
         Surrogates, one for each subspace that has something to fit.
     importances : Importances or None
@@ -108,6 +108,7 @@ class Summary:
     failures: list[Failures]
     seconds: float | None
     n_workers: int
+    n_spans: int
     surfaces: list[Surface]
     importances: Importances | None
     why_no_surrogate: str
@@ -215,6 +216,7 @@ def summarize(study: Study, status: JournalStatus | None = None) -> Summary:
         failures=_failures(records),
         seconds=max(ends) - min(starts) if starts and ends else None,
         n_workers=len({span.worker for _, e in records for span in e.spans}),
+        n_spans=sum(len(e.spans) for _, e in records),
         surfaces=surfaces,
         importances=found,
         why_no_surrogate=why,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """write_report: what the page holds, that it is whole and safe, and watching."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 
 from accsmbo import JournalStorage, Real, Space, minimize
-from accsmbo.history import Evaluation, History
+from accsmbo.history import Evaluation, History, Span
 from accsmbo.optimizers import RandomSearch
 from accsmbo.report import _figures, describe, watch_report, write_report
+from accsmbo.report._charts import worker_lines
 from accsmbo.report._figures import N_DRAWN, drawn
 from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
@@ -397,6 +399,42 @@ def test_of_many_trials_the_best_and_an_even_choice_are_drawn(tmp_path):
     assert text.count("300 of the 600 trials are drawn") == 2
     # Only the bars of the timeline are pixels, with colours for any paper.
     assert page.tags.count("image") == 1
+
+
+def test_of_many_folds_the_last_are_drawn(tmp_path, monkeypatch):
+    whole = run_random({"x": Real(0, 1)}, lambda p: p["x"], 3)
+    history = History(whole.space)
+    for i, (trial, evaluation) in enumerate(whole):
+        spans = tuple(Span(j % 2, 10.0 * j + i, 10.0 * j + i + 1) for j in range(800))
+        history.append(trial, replace(evaluation, spans=spans))
+    drawn = []
+    plot = _figures.WorkerTimelineDisplay.plot
+    monkeypatch.setattr(
+        _figures.WorkerTimelineDisplay,
+        "plot",
+        lambda self, ax: (drawn.extend(self.bars), plot(self, ax))[1],
+    )
+    text, _ = page_of(history, tmp_path)
+    assert "The last 1000 of 2400 folds are drawn." in text
+    ends = sorted(span.end for e in history.evaluations for span in e.spans)
+    assert [span.end for _, _, span in drawn] == ends[-1000:]
+
+
+def test_workers_as_characters_say_how_busy_each_was():
+    rng = np.random.default_rng(0)
+    starts = rng.random(200) * 100
+    spans = [
+        Span(int(rng.integers(3)), start, start + length)
+        for start, length in zip(starts, rng.random(200), strict=True)
+    ]
+    lines = worker_lines(spans, 80)
+    start, end = min(s.start for s in spans), max(s.end for s in spans)
+    edges = np.linspace(start, end, 41)
+    for worker, line in enumerate(lines):
+        own = [s for s in spans if s.worker == worker]
+        for column, (low, high) in enumerate(itertools.pairwise(edges)):
+            busy = any(s.start < high and s.end > low for s in own)
+            assert line.ljust(56)[14 + column].isspace() != busy
 
 
 def test_durations_as_people_say_them():
