@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accsmbo._files import replacing
+
 __all__ = ["data_folder", "fetch_pc4", "fetch_rcv1", "fetch_real_sim", "load_pc4"]
 
 # Where data lie beside a checkout: seen from the working directory, then from the
@@ -252,34 +254,31 @@ def _numbers_and_class(
 
 
 def _download(url: str, file: Path) -> None:
-    """Download to a part file with a progress bar, trying again, then move it."""
+    """Download with a progress bar, trying again; a part is never in the place."""
     from tqdm.auto import tqdm
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(file.name + ".part")
     for attempt in range(1, N_ATTEMPTS + 1):
         try:
             with (
                 urllib.request.urlopen(url, timeout=60) as answer,
-                part.open("wb") as out,
+                replacing(file, "data_home") as out,
             ):
                 size = int(answer.headers.get("Content-Length", 0))
                 with tqdm(total=size or None, unit="B", unit_scale=True) as bar:
                     while block := answer.read(BLOCK):
                         out.write(block)
                         bar.update(len(block))
-            if size and part.stat().st_size != size:
-                raise OSError(f"{part.stat().st_size} of {size} bytes arrived")
+                if size and out.tell() != size:
+                    raise OSError(f"{out.tell()} of {size} bytes arrived")
             break
         except (OSError, urllib.error.URLError) as error:
-            part.unlink(missing_ok=True)
             if attempt == N_ATTEMPTS:
                 raise ConnectionError(
                     f"{url} could not be downloaded in {N_ATTEMPTS} attempts: {error}. "
                     f"Check the network, or put the file at {file}."
                 ) from error
             time.sleep(2.0 ** (attempt - 1))
-    part.replace(file)
 
 
 def _check_hash(file: Path) -> None:
@@ -296,7 +295,8 @@ def _note_hash(file: Path) -> None:
     """Write the SHA-256 beside the file, where it can be and is not yet."""
     noted = _noted(file)
     if not noted.exists() and os.access(file.parent, os.W_OK):
-        noted.write_text(_sha256(file) + "\n")
+        with replacing(noted, "data_home") as out:
+            out.write(f"{_sha256(file)}\n".encode())
 
 
 def _noted(file: Path) -> Path:

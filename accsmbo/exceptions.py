@@ -4,6 +4,8 @@
 __all__ = [
     "Converged",
     "DensityWarning",
+    "JournalDamaged",
+    "JournalWarning",
     "NothingReady",
     "SearchInterruptedWarning",
     "SpaceExhausted",
@@ -94,6 +96,64 @@ class NothingReady(Exception):
     ...                        optimizer=OneByOne(), executor=pool)
     >>> [trial.number for trial in history.trials]
     [0, 1, 2, 3, 4]
+    """
+
+
+class JournalDamaged(ValueError):
+    """A line of a journal cannot be read, or is not where it was written.
+
+    The message names the file, the line and the remedy. Damage at the very end, behind
+    which nothing whole follows, is a `JournalWarning`: what stands before it is read.
+
+    See Also
+    --------
+    JournalStorage : Reads and writes journals.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from accsmbo import JournalStorage, Real, minimize
+    >>> from accsmbo.exceptions import JournalDamaged
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
+    >>> _ = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=3,
+    ...              storage=path)
+    >>> lines = path.read_text().splitlines(keepends=True)
+    >>> _ = path.write_text("".join(lines[:3] + lines[4:]))
+    >>> try:
+    ...     JournalStorage(path).load()
+    ... except JournalDamaged as error:
+    ...     print(str(error).partition("whose ")[2])
+    line 4 cannot be read (it is that of line 5). Restore the file, ...
+    """
+
+
+class JournalWarning(UserWarning):
+    """A journal has a damaged end, or something else changed it while a run wrote it.
+
+    Nothing is lost by it that could be read: a run that resumes keeps the damaged lines
+    in ``<name>.damaged``, and one whose journal was deleted, replaced or written by
+    another writes the whole history to ``<name>.rescued`` and goes on there.
+
+    See Also
+    --------
+    JournalDamaged : Whole lines follow the damage.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, warnings
+    >>> from accsmbo import JournalStorage, Real, minimize
+    >>> from accsmbo.exceptions import JournalWarning
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
+    >>> _ = minimize(lambda p: p["x"] ** 2, {"x": Real(-1, 2)}, n_trials=3,
+    ...              storage=path)
+    >>> with path.open("ab") as file:
+    ...     _ = file.write(bytes(20))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", JournalWarning)
+    ...     len(JournalStorage(path).load())
+    3
+    >>> str(caught[0].message).partition("ends in ")[2]
+    '1 line that cannot be read, from line 10 on; what stands before is taken. ...'
     """
 
 

@@ -2,7 +2,6 @@
 """What a journal says of its study: running, ended and why, or unknown."""
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from accsmbo.search import GridSearchCV
 from accsmbo.stopping import TargetReached
 from accsmbo.storage import Journal, _lock
 from accsmbo.storage._lock import is_locked
+from tests._journals import records_in, rewrite
 
 SPACE = {"x": Real(-1, 2)}
 X, y = load_iris(return_X_y=True)
@@ -157,10 +157,7 @@ def leave_by(error, path):
 
 def without(path, *kinds):
     """Take records out, as if another version had written the journal."""
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text(
-        "".join(li for li in lines if next(iter(json.loads(li))) not in kinds)
-    )
+    rewrite(path, [r for r in records_in(path) if next(iter(r)) not in kinds])
 
 
 def test_journals_without_the_records_are_read_and_resumed(path):
@@ -177,8 +174,7 @@ def test_journals_without_the_records_are_read_and_resumed(path):
 
 def test_records_of_kinds_to_come_are_skipped(path):
     run(path)
-    with open(path, "a") as file:
-        file.write('{"paused": {"time": 1.0}}\n')
+    rewrite(path, [*records_in(path), {"paused": {"time": 1.0}}])
     assert len(JournalStorage(path).load()) == 4
     assert status(path).state == "unknown"
     assert len(run(path, 5)) == 5
@@ -197,9 +193,8 @@ def test_a_torn_end_is_no_end_and_goes_when_the_study_is_resumed(path):
 
 def test_two_that_write_without_locks_have_not_ended_while_one_goes_on(path):
     run(path)
-    lines = path.read_text().splitlines(keepends=True)
-    told = [line for line in lines if line.startswith('{"told"')]
-    path.write_text("".join([*(li for li in lines if li not in told[-1:]), told[-1]]))
+    *records, told, ended = records_in(path)
+    rewrite(path, [*records, ended, told])
     assert status(path).state == "unknown"
     assert len(JournalStorage(path).load()) == 4
 

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from accsmbo.execution._executors import make_workers
 from accsmbo.execution._loop import Loop
 from accsmbo.execution._objective import Objective
@@ -109,9 +107,8 @@ def run(
     """
     conditions = as_conditions(stop_when)
     if journal is not None:
-        # As in the loop: sums in another order could propose other points.
-        with threadpool_limits(limits=1):
-            resume(optimizer, journal.events)
+        # A condition may look at the model.
+        resume(optimizer, journal.events, needed=None if conditions else n_trials)
         n_trials += optimizer.n_extra
     workers = make_workers(
         objective,

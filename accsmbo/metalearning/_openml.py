@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from accsmbo.metalearning._source_task import SourceTask
+from accsmbo.storage._reading import BROKEN
 
 __all__ = ["openml_tasks"]
 
@@ -101,12 +102,17 @@ def _unreachable(openml: Any, error: Exception) -> str:
 
 def _task(number: int, frame: Any, flow: int, metric: str) -> SourceTask:
     name = str(frame["data_name"].iloc[0]) if "data_name" in frame else f"task {number}"
-    return SourceTask(
-        name,
-        [_params(p) for p in frame["parameters"]],
-        [float(v) for v in frame["value"]],
-        origin={"source": "OpenML", "task": number, "flow": flow, "metric": metric},
-    )
+    try:
+        params = [_params(p) for p in frame["parameters"]]
+        values = [float(v) for v in frame["value"]]
+    except BROKEN as error:
+        raise ValueError(
+            f"OpenML's evaluations of flow {flow} on task {number} must have "
+            f"parameters by name and a number as value, got others "
+            f"({type(error).__name__}: {str(error)[:200]!r}). Leave the task out."
+        ) from error
+    origin = {"source": "OpenML", "task": number, "flow": flow, "metric": metric}
+    return SourceTask(name, params, values, origin=origin)
 
 
 def _params(recorded: Any) -> dict[str, Any]:
@@ -116,6 +122,6 @@ def _params(recorded: Any) -> dict[str, Any]:
         short = str(name).rsplit(")_", 1)[-1]
         try:
             params[short] = json.loads(text) if isinstance(text, str) else text
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             params[short] = text
     return params

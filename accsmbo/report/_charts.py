@@ -92,20 +92,20 @@ def worker_lines(spans: Iterable[Span], width: int) -> list[str]:
         A line for each worker; blank where it waited.
     """
     spans = list(spans)
-    start = min(span.start for span in spans)
-    wall = max(span.end for span in spans) - start or 1.0
-    workers = sorted({span.worker for span in spans})
+    who = np.array([span.worker for span in spans])
+    starts = np.array([span.start for span in spans])
+    lengths = np.array([span.end for span in spans]) - starts
+    starts -= starts.min()
+    wall = float((starts + lengths).max()) or 1.0
+    workers = np.unique(who)
     edges = np.linspace(0.0, wall, min(MAX_COLUMNS, width - 16) + 1)
     lines = []
     for worker in workers[:N_WORKERS]:
-        own = [span for span in spans if span.worker == worker]
-        begins = np.array([span.start for span in own]) - start
-        ends = np.array([span.end for span in own]) - start
-        covered = np.minimum(ends[:, None], edges[1:]) - np.maximum(
-            begins[:, None], edges[:-1]
-        )
-        shares = np.clip(covered, 0.0, None).sum(axis=0) / np.diff(edges)
-        busy = min(1.0, float((ends - begins).sum() / wall))
+        begins, own = starts[who == worker], lengths[who == worker]
+        # What it had done by each edge.
+        done = [np.clip(edge - begins, 0.0, own.clip(0.0)).sum() for edge in edges]
+        shares = np.diff(done) / np.diff(edges)
+        busy = min(1.0, float(own.sum() / wall))
         bars = zip(_bars(shares), shares, strict=True)
         chart = "".join(bar if share > 0 else " " for bar, share in bars)
         lines.append(f"  {worker:>4}  {busy:>4.0%}  {chart}".rstrip())

@@ -31,6 +31,7 @@ from accsmbo.report._style import INK, PAPER
 from accsmbo.report._summary import Summary
 
 __all__ = [
+    "N_BARS",
     "N_DRAWN",
     "contour_figures",
     "convergence_figure",
@@ -50,6 +51,8 @@ N_SLICES = 9
 N_IMPORTANT = 12
 # At most so many trials are drawn: more hide each other and make the page heavy.
 N_DRAWN = 300
+# At most so many folds are drawn, the last: a bar of more is thinner than a pixel.
+N_BARS = 1000
 RC = {
     "axes.edgecolor": INK,
     "axes.facecolor": PAPER,
@@ -204,8 +207,15 @@ def timeline_figure(summary: Summary, name: str) -> Markup | None:
     if not summary.n_workers:
         return None
 
+    bars = [
+        (trial, np.nan if e.value is None or e.failed else e.value, span)
+        for trial, e in summary.study.history
+        for span in e.spans
+    ]
+    bars = sorted(bars, key=lambda bar: bar[2].end)[-N_BARS:]
+
     def draw(ax: Any) -> None:
-        WorkerTimelineDisplay.from_history(summary.study.history, ax=ax)
+        WorkerTimelineDisplay(bars).plot(ax)
 
     height = 1.2 + 0.25 * min(24, summary.n_workers)
     return _svg(draw, (5.2, max(2.0, height)), name, "Timeline of the workers")

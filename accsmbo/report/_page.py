@@ -8,6 +8,7 @@ from accsmbo.history import Trial
 from accsmbo.plotting._labels import format_number, format_value, shorten
 from accsmbo.plotting._surface import Surface
 from accsmbo.report._figures import (
+    N_BARS,
     N_DRAWN,
     contour_figures,
     convergence_figure,
@@ -172,6 +173,8 @@ def _sections(summary: Summary) -> Iterator[Section]:
     timeline = timeline_figure(summary, "timeline")
     if timeline is not None:
         note = "A bar is a fold, the stronger the better its trial; hatched: it failed."
+        if summary.n_spans > N_BARS:
+            note += f" The last {N_BARS} of {summary.n_spans} folds are drawn."
         yield (
             "timeline",
             "Workers",

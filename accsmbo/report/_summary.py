@@ -89,8 +89,8 @@ class Summary:
         The most frequent reason first.
     seconds : float or None
         From the first start to the last end.
-    n_workers : int
-        Workers that ran something, 0 where it is not known.
+    n_workers, n_spans : int
+        Workers that ran something and folds they ran, 0 where it is not known.
     surfaces : list of Surface
         Surrogates, one for each subspace that has something to fit.
     importances : Importances or None
@@ -108,6 +108,7 @@ class Summary:
     failures: list[Failures]
     seconds: float | None
     n_workers: int
+    n_spans: int
     surfaces: list[Surface]
     importances: Importances | None
     why_no_surrogate: str
@@ -130,7 +131,7 @@ def title_of(source: Any) -> str:
 
 
 def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
-    """Return the study of a source; a damaged file is a ValueError like others.
+    """Return the study of a source.
 
     Parameters
     ----------
@@ -157,15 +158,9 @@ def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
         source = JournalStorage(source)
     if not isinstance(source, JournalStorage):
         return as_study(source), None
-    try:
-        # Before the trials: all of a study that has ended are then shown.
-        status = source.status()
-        return as_study(source), status
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"the journal {title_of(source)!r} must hold whole records, got one that "
-            f"cannot be understood ({type(error).__name__}: {error}). Restore the file."
-        ) from error
+    # Before the trials: all of a study that has ended are then shown.
+    status = source.status()
+    return as_study(source), status
 
 
 def say_status(status: JournalStatus) -> str:
@@ -221,6 +216,7 @@ def summarize(study: Study, status: JournalStatus | None = None) -> Summary:
         failures=_failures(records),
         seconds=max(ends) - min(starts) if starts and ends else None,
         n_workers=len({span.worker for _, e in records for span in e.spans}),
+        n_spans=sum(len(e.spans) for _, e in records),
         surfaces=surfaces,
         importances=found,
         why_no_surrogate=why,

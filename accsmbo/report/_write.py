@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from accsmbo._files import check_folder, replacing
 from accsmbo.report._page import page
 from accsmbo.report._summary import read_study, summarize, title_of
 from accsmbo.storage import JournalStorage
@@ -38,7 +39,9 @@ def write_report(
     history : History, fitted search, or path of a journal
         What to report.
     out : str or path-like
-        The file to write; replaced where there is one.
+        The file to write. One that is there is replaced in one step and keeps its mode;
+        what a symbolic link points to is replaced and not the link; a pipe or a device
+        such as ``/dev/stdout`` is written in place.
     title : str, default=None
         Heading; None: the name of the journal.
     refresh : float, default=None
@@ -59,7 +62,7 @@ def write_report(
         If a file cannot be read or written.
     ValueError
         If the journal is none, of a newer format or damaged, or ``out`` is the journal
-        itself or in no folder.
+        itself, a directory, a socket or a block device, or in no folder.
 
     See Also
     --------
@@ -77,22 +80,14 @@ def write_report(
     """
     out = Path(out)
     _check_out(history, out)
-    if not out.parent.is_dir():
-        raise ValueError(
-            f"out must be a file in a folder that exists, but there is no folder "
-            f"{str(out.parent)!r}. Make it, or give another path."
-        )
+    check_folder(out, "out")
     text = page(
         summarize(*read_study(history)),
         title_of(history) if title is None else title,
         refresh=refresh,
     )
-    draft = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(out)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(out, "out") as file:
+        file.write(text.encode())
     return out
 
 

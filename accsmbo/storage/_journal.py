@@ -5,41 +5,47 @@ The first line is the header: format version, fingerprint, space, seed, and the 
 whose negative the values are, where it has a name. Then come ``asked`` records (a trial
 that was handed out) and ``told`` records (its evaluation), in the order in which the
 optimizer saw them. ``started`` and ``ended`` records say of each run how far it may go
-and why it ended. Records of other kinds are skipped.
+and why it ended. Records of other kinds are skipped. Each line ends in its number and
+a checksum.
+
+Before each record the file is compared with what was written: one that was deleted,
+replaced, cut or written by another is left, and the whole history goes to a new file.
 """
 
 import contextlib
-import json
+import errno
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from accsmbo._digest import digest
+from accsmbo._files import check_folder, check_regular, new_beside
+from accsmbo._warnings import warn_user
+from accsmbo.exceptions import JournalWarning
 from accsmbo.history import Evaluation, Trial
 from accsmbo.space import Space
 from accsmbo.storage._lock import lock, unlock
 from accsmbo.storage._reading import (
     FORMAT_VERSION,
     MAGIC,
-    checked_header,
+    MAX_LINE,
+    decoding,
     read_records,
+    sealed,
+    warn_of_damage,
 )
 from accsmbo.storage._records import (
-    decode_evaluation,
-    decode_trial,
     encode_evaluation,
     encode_space,
     encode_trial,
+    events_of,
 )
-from accsmbo.storage._status import (
-    ending_of,
-    reason_of,
-)
+from accsmbo.storage._status import ending_of, reason_of
 
-__all__ = ["Journal", "events_of"]
+__all__ = ["Journal"]
 
 
 class Journal:
@@ -69,7 +75,7 @@ class Journal:
     Attributes
     ----------
     path : Path
-        The file.
+        The file; a new one beside it where something else changed it meanwhile.
     events : list of (str, Trial, Evaluation or None)
         What an earlier run left: ``"asked"`` and ``"told"``, in order.
 
@@ -82,7 +88,7 @@ class Journal:
     --------
     >>> import pathlib, tempfile
     >>> from accsmbo import SMBO, JournalStorage, Real, Space
-    from accsmbo.history import Evaluation
+    >>> from accsmbo.history import Evaluation
     >>> storage = JournalStorage(pathlib.Path(tempfile.mkdtemp()) / "study.jsonl")
     >>> space = Space({"x": Real(-1, 2)})
     >>> with storage.open(space, {"loss": "x squared"}, seed=0) as journal:
@@ -103,34 +109,42 @@ class Journal:
         metric: str | None = None,
     ) -> None:
         self._space = space
-        self.path = path
+        self.path = Path(os.path.abspath(path))
+        dimensions = [list(s.dimensions.items()) for s in space.subspaces]
+        self._header: dict[str, Any] = {
+            MAGIC: FORMAT_VERSION,
+            "fingerprint": {**fingerprint, "space": digest(dimensions)},
+            "seed": seed,
+            "space": encode_space(space),
+        }
+        if metric is not None:
+            self._header["metric"] = metric
         self._file: IO[bytes] = _open_locked(path)
         try:
-            records, self._end = read_records(path)
-            described = encode_space(space)
-            dimensions = [list(s.dimensions.items()) for s in space.subspaces]
-            header = {
-                MAGIC: FORMAT_VERSION,
-                "fingerprint": {**fingerprint, "space": digest(dimensions)},
-                "seed": seed,
-                "space": described,
-            }
-            if metric is not None:
-                header["metric"] = metric
-            if records:
-                checked_header(records, path)
-            self._marks = _marks(records or [header])
-            _check_same_study(self._marks, _marks([header]), path)
-            self._file.truncate(self._end)
-            if not records:
-                self._write(header)
-            elif not self._ends_with_newline():
-                self._append(b"\n", sync=False)
-            self.events = list(events_of(records[1:], space, described))
-            self._ending = ending_of(records)
+            self._take_over()
         except BaseException:
             self.close()
             raise
+
+    def _take_over(self) -> None:
+        """Read what an earlier run left, and put a damaged end aside."""
+        content = read_records(self.path, may_be_empty=True)
+        records = content.records
+        with decoding(self.path, 1):
+            self._marks = _marks(records or [self._header])
+        _check_same_study(_differing(self._marks, _marks([self._header])), self.path)
+        self.events = events_of(records, self._space, self.path)
+        self._ending = ending_of(records, self.path)
+        self._kept: list[tuple[str, Trial, Evaluation | None]] = list(self.events)
+        self._started: list[dict[str, Any]] = []
+        self._n_lines, self._end = len(records), content.end
+        kept = _put_aside(self._file, self._end, self.path) if content.n_damaged else ""
+        self._file.truncate(self._end)
+        if not records:
+            self._write(self._header)
+        elif not self._ends_with_newline():
+            self._append(b"\n", sync=False)
+        warn_of_damage(self.path, content, f"The others are kept in {kept!r}.")
 
     def asked(self, trial: Trial) -> None:
         """Record that a trial was handed out.
@@ -141,7 +155,8 @@ class Journal:
             What was asked.
         """
         # Not synced: the optimizer asks a lost one again.
-        self._write({"asked": encode_trial(trial, self._space)}, sync=False)
+        self._write(self._record("asked", trial, None), sync=False)
+        self._kept.append(("asked", trial, None))
 
     def told(self, trial: Trial, evaluation: Evaluation) -> None:
         """Record a result; it is on the disk when this returns.
@@ -158,8 +173,8 @@ class Journal:
         OSError
             If it cannot be written; what stood in the file before is intact.
         """
-        record = {"told": trial.number, "evaluation": encode_evaluation(evaluation)}
-        self._write(record)
+        self._write(self._record("told", trial, evaluation))
+        self._kept.append(("told", trial, evaluation))
 
     def started(self, n_trials: int) -> None:
         """Record that a run evaluates trials.
@@ -174,8 +189,9 @@ class Journal:
         OSError
             If it cannot be written.
         """
-        record = {"n_trials": n_trials, "time": time.time()}
-        self._write({"started": record}, sync=False)
+        record = {"started": {"n_trials": n_trials, "time": time.time()}}
+        self._write(record, sync=False)
+        self._started = [record]
 
     def ended(self, reason: str, error: str | None = None) -> None:
         """Record why a run ended, unless the journal says the same already.
@@ -214,9 +230,10 @@ class Journal:
         """
         new = {k: v for k, v in fingerprint.items() if v not in self._marks[k]}
         if new:
-            line = json.dumps({"became": new}, separators=(",", ":")) + "\n"
+            ending = self._ending
             with contextlib.suppress(OSError):
-                self._append(line.encode(), sync=True)
+                self._write({"became": new})
+            self._ending = ending
 
     def close(self) -> None:
         """Close the file and give up the lock."""
@@ -240,10 +257,58 @@ class Journal:
         finally:
             self.close()
 
+    def _record(
+        self, kind: str, trial: Trial, evaluation: Evaluation | None
+    ) -> dict[str, Any]:
+        if evaluation is None:
+            return {kind: encode_trial(trial, self._space)}
+        return {kind: trial.number, "evaluation": encode_evaluation(evaluation)}
+
     def _write(self, record: dict[str, Any], *, sync: bool = True) -> None:
         self._ending = None
-        line = json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n"
-        self._append(line.encode(), sync=sync)
+        rescued = None if self._is_ours() else self._rescue()
+        line = sealed(record, self._n_lines + 1)
+        if len(line) > MAX_LINE:
+            raise OSError(
+                errno.EFBIG, f"a record has {len(line)} bytes, more than {MAX_LINE}"
+            )
+        self._append(line, sync=sync)
+        self._n_lines += 1
+        if rescued is not None:
+            warn_user(rescued, JournalWarning)
+
+    def _is_ours(self) -> bool:
+        """Tell whether the file is the one at its path, and as we left it."""
+        ours = os.fstat(self._file.fileno())
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            return False
+        return os.path.samestat(ours, there) and ours.st_size == self._end
+
+    def _rescue(self) -> str:
+        """Write all that is known to a new file, go on there, and say so."""
+        lost, old = self._file, str(self.path)
+        new: IO[bytes] = new_beside(self.path, "rescued")
+        records = [self._header, *(self._record(*event) for event in self._kept)]
+        try:
+            lock(new)
+            for number, record in enumerate(records + self._started, 1):
+                _write_all(new, sealed(record, number))
+            os.fsync(new.fileno())
+        except BaseException:
+            new.close()
+            os.unlink(new.name)
+            raise
+        self._file, self.path = new, Path(new.name)
+        self._n_lines, self._end = number, os.fstat(new.fileno()).st_size
+        unlock(lost)
+        lost.close()
+        return (
+            f"the journal {old!r} was deleted, replaced or changed by something else "
+            f"while this run wrote it. The whole history is in {new.name!r}, and the "
+            "run goes on there. Resume it with that path as storage."
+        )
 
     def _append(self, data: bytes, *, sync: bool) -> None:
         try:
@@ -267,33 +332,55 @@ def _write_all(file: IO[bytes], data: bytes) -> None:
         left = left[file.write(left) :]
 
 
+def _put_aside(file: IO[bytes], start: int, path: Path) -> str:
+    """Copy the end of a file to a new one; return its name."""
+    with new_beside(path, "damaged") as kept:
+        file.seek(start)
+        while block := file.read(2**20):
+            _write_all(kept, block)
+        os.fsync(kept.fileno())
+    return str(kept.name)
+
+
 def _open_locked(path: Path) -> IO[bytes]:
+    check_regular(path, "storage")
+    check_folder(path, "storage")
     file = open(path, "a+b", buffering=0)  # noqa: SIM115
-    if not lock(file):
+    try:
+        if lock(file):
+            return file
+    except OSError as error:
         file.close()
         raise RuntimeError(
-            f"storage must be a journal that no other run has open, got {str(path)!r}, "
-            "which is locked. Wait for the other run, or give another path."
-        )
-    return file
+            f"storage must be on a file system with locks, got {str(path)!r}, which "
+            f"cannot be locked ({error}). Give a path on another file system, such as "
+            "a local disk."
+        ) from error
+    file.close()
+    raise RuntimeError(
+        f"storage must be a journal that no other run has open, got {str(path)!r}, "
+        "which is locked. Wait for the other run, or give another path."
+    )
 
 
-def _marks(records: list[dict[str, Any]]) -> dict[str, set[Any]]:
+def _marks(records: Sequence[dict[str, Any]]) -> dict[str, set[Any]]:
     """Return what a study may have, by name."""
     header = records[0]
     marks = {name: {mark} for name, mark in header["fingerprint"].items()}
     marks["seed"] = {header["seed"]}
     for record in records:
         for name, mark in record.get("became", {}).items():
-            marks[name].add(mark)
+            marks.setdefault(name, set()).add(mark)
     return marks
 
 
-def _check_same_study(
-    stored: dict[str, set[Any]], ours: dict[str, set[Any]], path: Path
-) -> None:
+def _differing(stored: dict[str, set[Any]], ours: dict[str, set[Any]]) -> list[str]:
+    """Return the names of what makes two studies different."""
     names = {**stored, **ours}
-    differ = [n for n in names if not ours.get(n, set()) & stored.get(n, set())]
+    return [n for n in names if not ours.get(n, set()) & stored.get(n, set())]
+
+
+def _check_same_study(differ: list[str], path: Path) -> None:
     if differ:
         verb = "differs from that" if len(differ) == 1 else "differ from those"
         raise ValueError(
@@ -301,35 +388,3 @@ def _check_same_study(
             "this run. Give the arguments and data it was started with, or another "
             "path."
         )
-
-
-def events_of(
-    records: list[dict[str, Any]], space: Space | None, described: list[dict[str, Any]]
-) -> list[tuple[str, Trial, Evaluation | None]]:
-    """Return what was asked and told, in order.
-
-    Parameters
-    ----------
-    records : list of dict
-        All of a journal but the header.
-    space : Space or None
-        None: choices that are no plain data stay text.
-    described : list of dict
-        The space as the header describes it.
-
-    Returns
-    -------
-    list of (str, Trial, Evaluation or None)
-        ``"asked"`` and ``"told"``.
-    """
-    trials: dict[int, Trial] = {}
-    events: list[tuple[str, Trial, Evaluation | None]] = []
-    for record in records:
-        if "asked" in record:
-            trial = decode_trial(record["asked"], space, described)
-            trials[trial.number] = trial
-            events.append(("asked", trial, None))
-        elif "told" in record:
-            evaluation = decode_evaluation(record["evaluation"])
-            events.append(("told", trials[record["told"]], evaluation))
-    return events

@@ -8,12 +8,16 @@ from typing import Any
 
 from accsmbo.history import History
 from accsmbo.space import Space
-from accsmbo.storage._journal import Journal, events_of
-from accsmbo.storage._reading import checked_header, read_records
-from accsmbo.storage._records import decode_space
+from accsmbo.storage._checks import whole
+from accsmbo.storage._journal import Journal
+from accsmbo.storage._reading import decoding, read_records, warn_of_damage
+from accsmbo.storage._records import decode_space, events_of
 from accsmbo.storage._status import JournalStatus, status_of
 
 __all__ = ["JournalStorage"]
+
+# Any integer of JSON that a journal may hold is a seed.
+MAX_SEED = 10**308
 
 
 class JournalStorage:
@@ -69,21 +73,33 @@ class JournalStorage:
         Returns
         -------
         History
-            In the order of telling. A torn last line is left out.
+            In the order of telling. A torn last line is left out, without a word.
 
         Raises
         ------
         FileNotFoundError
             If there is no such file.
         ValueError
-            If it is not a journal, is damaged before its last line, or was written by
-            a newer format.
+            If it is not a journal, or was written by a newer format.
+        JournalDamaged
+            If a line cannot be read, or is not where it was written.
+
+        Warns
+        -----
+        JournalWarning
+            If its last lines are damaged, and nothing whole follows.
         """
-        records, _ = read_records(Path(self.path))
-        header = checked_header(records, Path(self.path))
+        path = Path(self.path)
+        content = read_records(path)
+        warn_of_damage(
+            path, content, "A run that resumes it keeps the others beside it."
+        )
         given = None if space is None else Space(space, allow_empty=True)
-        history = History(decode_space(header["space"]) if given is None else given)
-        for kind, trial, evaluation in events_of(records[1:], given, header["space"]):
+        with decoding(path, 1):
+            found = decode_space(content.records[0]["space"])
+        history = History(found if given is None else given)
+        events = events_of(content.records, given, path, found)
+        for kind, trial, evaluation in events:
             if kind == "told" and evaluation is not None:
                 history.append(trial, evaluation)
         return history
@@ -116,8 +132,9 @@ class JournalStorage:
         path = Path(self.path)
         if not path.exists():
             return None
-        records, _ = read_records(path)
-        return int(checked_header(records, path)["seed"]) if records else None
+        header = read_records(path, header_only=True, may_be_empty=True).records
+        with decoding(path, 1):
+            return whole(header[0], "seed", MAX_SEED) if header else None
 
     def metric(self) -> str | None:
         """Return the name of the metric whose negative the values are.
@@ -135,8 +152,8 @@ class JournalStorage:
         ValueError
             As :meth:`load`.
         """
-        records, _ = read_records(Path(self.path), header_only=True)
-        metric = checked_header(records, Path(self.path)).get("metric")
+        content = read_records(Path(self.path), header_only=True)
+        metric = content.records[0].get("metric")
         return metric if isinstance(metric, str) else None
 
     def open(
@@ -169,8 +186,15 @@ class JournalStorage:
         ------
         ValueError
             If the file is no journal, or one of another study, or of a newer format;
-            the message names what differs.
+            the message names what differs. Also if its folder does not exist.
+        JournalDamaged
+            As :meth:`load`.
         RuntimeError
-            If another run has it open.
+            If another run has it open, or the file system has no locks.
+
+        Warns
+        -----
+        JournalWarning
+            If its last lines are damaged; they are kept beside it.
         """
         return Journal(Path(self.path), space, fingerprint, seed=seed, metric=metric)

@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
+from accsmbo._files import check_regular
+
 __all__ = ["is_locked", "lock", "unlock"]
 
 # Windows locks ranges of bytes: one far behind any content leaves reading free.
@@ -26,13 +28,19 @@ def lock(file: IO[Any]) -> bool:
     -------
     bool
         Whether the lock is ours now; another open file holds it if not.
+
+    Raises
+    ------
+    OSError
+        If the file system has no locks.
     """
     for attempt in range(TRIES):
         if attempt:
             time.sleep(PAUSE)
         try:
             _take(file)
-        except OSError:
+        except (BlockingIOError, PermissionError):
+            # The second is what Windows raises.
             continue
         return True
     return False
@@ -63,13 +71,14 @@ def is_locked(path: Path) -> bool:
     Parameters
     ----------
     path : Path
-        An existing file.
+        An existing regular file.
 
     Returns
     -------
     bool
         False also where the file system has no locks.
     """
+    check_regular(path, "storage")
     with open(path, "rb") as file:
         try:
             _take(file, shared=True)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Spaces, trials and evaluations <-> the records of a journal."""
 
+from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from accsmbo.history import Evaluation, Span, Trial
 from accsmbo.space import Categorical, Dimension, Integer, Real, Space
+from accsmbo.storage._checks import moment, number, point, text, whole
+from accsmbo.storage._reading import decoding
 from accsmbo.storage._values import (
     NotData,
     Opaque,
@@ -23,10 +25,12 @@ __all__ = [
     "encode_evaluation",
     "encode_space",
     "encode_trial",
+    "events_of",
 ]
 
 # Of an evaluation, what is a number or left out.
-NUMBERS = ("value", "noise", "start_time", "end_time", "error_estimate")
+NUMBERS = ("value", "noise", "error_estimate")
+TIMES = ("start_time", "end_time")
 # State for later trials in the same process; a journal keeps results.
 NOT_STORED = ("warm_start",)
 
@@ -112,7 +116,10 @@ def _encode_param(value: Any, dimension: Dimension | None) -> Any:
 
 
 def decode_trial(
-    record: dict[str, Any], space: Space | None, described: list[dict[str, Any]]
+    record: dict[str, Any],
+    space: Space | None,
+    described: list[dict[str, Any]],
+    known: Space | None = None,
 ) -> Trial:
     """Return a trial.
 
@@ -124,10 +131,14 @@ def decode_trial(
         Params are the objects of this space; None: what the journal holds of them.
     described : list of dict
         The description of the space in the journal.
+    known : Space or None, default=None
+        The space of that description, where it can be made from it.
     """
-    unit = np.array(record["unit"], dtype=float)
-    unit.setflags(write=False)
-    index = record["subspace"]
+    known = space or known
+    index = whole(record, "subspace", len(described))
+    # Constants have no place in the unit cube.
+    n = len(described[index]) if known is None else known.subspaces[index].n_dims
+    unit = point(record["unit"], range(0 if known is None else n, n + 1))
     if space is not None:
         params = space.subspaces[index].to_params(unit)
         more = [name for name in record["params"] if name not in params]
@@ -138,22 +149,14 @@ def decode_trial(
             for name, value in record["params"].items()
         }
     return Trial(
-        number=record["number"],
+        number=whole(record, "number"),
         params=params,
         unit=unit,
         subspace=index,
-        seed=record["seed"],
-        tolerance=_number(record, "tolerance"),
-        fidelity=_number(record, "fidelity"),
+        seed=whole(record, "seed"),
+        tolerance=number(record, "tolerance"),
+        fidelity=number(record, "fidelity"),
     )
-
-
-def _number(record: dict[str, Any], name: str) -> float | None:
-    """Return a number or None; text in its place would fail far from here."""
-    value = decode(record[name])
-    if value is not None and not isinstance(value, (int, float)):
-        raise TypeError(f"{name!r} must be a number, got {value!r}")
-    return value
 
 
 def _decode_param(value: Any, dimension: dict[str, Any]) -> Any:
@@ -185,10 +188,76 @@ def decode_evaluation(record: dict[str, Any]) -> Evaluation:
     """Return an evaluation; fields of later versions are left out."""
     known = {field.name for field in fields(Evaluation)}
     values = {k: decode(v) for k, v in record.items() if k in known}
-    values |= {name: _number(record, name) for name in NUMBERS if name in record}
+    values |= {name: number(record, name) for name in NUMBERS if name in record}
+    values |= {name: moment(record[name], name) for name in TIMES if name in record}
+    if "error" in record:
+        text(record, "error")
+    if not all(isinstance(fold, dict) for fold in record.get("folds", ())):
+        raise TypeError("'folds' must be records")
+    if "gradient" in record:
+        gradient = record["gradient"]
+        values["gradient"] = {name: number(gradient, name) for name in gradient}
     values["folds"] = tuple(values.get("folds", ()))
     values["spans"] = tuple(
-        Span(int(worker), float(start), float(end))
+        Span(
+            whole({"worker": worker}, "worker"),
+            moment(start, "start"),
+            moment(end, "end"),
+        )
         for worker, start, end in values.get("spans", ())
     )
     return Evaluation(**values)
+
+
+def events_of(
+    records: Sequence[dict[str, Any]],
+    space: Space | None,
+    path: Path,
+    known: Space | None = None,
+) -> list[tuple[str, Trial, Evaluation | None]]:
+    """Return what was asked and told, in order.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        All of a journal.
+    space : Space or None
+        None: choices that are no plain data stay text.
+    path : Path
+        The file, for messages.
+    known : Space or None, default=None
+        The space that the journal describes, where it can be made from that.
+
+    Returns
+    -------
+    list of (str, Trial, Evaluation or None)
+        ``"asked"`` and ``"told"``.
+
+    Raises
+    ------
+    JournalDamaged
+        If a record is malformed, or a trial is asked twice, or told without being
+        asked or twice.
+    """
+    trials: dict[int, Trial] = {}
+    open_: set[int] = set()
+    events: list[tuple[str, Trial, Evaluation | None]] = []
+    for line, record in enumerate(records[1:], 2):
+        with decoding(path, line):
+            if "asked" in record:
+                described = records[0]["space"]
+                trial = decode_trial(record["asked"], space, described, known)
+                if trial.number in trials:
+                    raise ValueError(f"trial {trial.number} was asked before")
+                trials[trial.number] = trial
+                open_.add(trial.number)
+                events.append(("asked", trial, None))
+            elif "told" in record:
+                key = whole(record, "told")
+                if key not in open_:
+                    when = "was told before" if key in trials else "was never asked"
+                    raise ValueError(f"trial {key} {when}")
+                open_.remove(key)
+                told = decode_evaluation(record["evaluation"])
+                events.append(("told", trials[key], told))
+    return events

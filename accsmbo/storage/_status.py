@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from accsmbo.storage._checks import text, whole
 from accsmbo.storage._lock import is_locked
-from accsmbo.storage._reading import checked_header, read_records
+from accsmbo.storage._reading import decoding, read_records, warn_of_damage
 
 __all__ = ["JournalStatus", "ending_of", "reason_of", "status_of"]
 
@@ -79,34 +80,52 @@ def status_of(path: Path) -> JournalStatus:
     """
     # Before the records: a run that ends in between has then written why.
     running = is_locked(path)
-    records, _ = read_records(path)
-    checked_header(records, path)
-    starts = [record["started"] for record in records if "started" in record]
-    ending = None if running else ending_of(records)
+    content = read_records(path)
+    warn_of_damage(path, content, "A run that resumes it keeps the others beside it.")
+    ending = None if running else ending_of(content.records, path)
     return JournalStatus(
         state="running" if running else "ended" if ending else "unknown",
         reason=ending["reason"] if ending else None,
         error=ending.get("error") if ending else None,
-        n_trials=int(starts[-1]["n_trials"]) if starts else None,
+        n_trials=_n_trials(content.records, path),
         modified=path.stat().st_mtime,
     )
 
 
-def ending_of(records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def _n_trials(records: Sequence[dict[str, Any]], path: Path) -> int | None:
+    n_trials = None
+    for number, record in enumerate(records, 1):
+        if "started" in record:
+            with decoding(path, number):
+                n_trials = whole(record["started"], "n_trials")
+    return n_trials
+
+
+def ending_of(records: Sequence[dict[str, Any]], path: Path) -> dict[str, Any] | None:
     """Return why a study ended, or None where it did not, or goes on after that.
 
     Parameters
     ----------
     records : sequence of dict
         All of a journal.
+    path : Path
+        The file, for messages.
 
     Returns
     -------
     dict or None
         ``reason``, ``time`` and perhaps ``error``.
     """
-    last = next((r for r in reversed(records) if "became" not in r), None)
-    return last.get("ended") if last else None
+    last = len(records)
+    while last and "became" in records[last - 1]:
+        last -= 1
+    if not last or "ended" not in records[last - 1]:
+        return None
+    with decoding(path, last):
+        ending = records[last - 1]["ended"]
+        text(ending, "reason")
+        text({"error": None, **ending}, "error", or_none=True)
+    return dict(ending)
 
 
 def reason_of(error: BaseException | None) -> tuple[str, str | None]:

@@ -121,6 +121,8 @@ def encode_or_describe(value: Any) -> Any:
     object
         What ``json.dumps`` takes.
     """
+    if isinstance(value, Opaque):
+        return {"$text": value.text}
     try:
         return encode(value)
     except NotData:
@@ -167,10 +169,16 @@ def _array(content: list[Any]) -> np.ndarray[Any, Any]:
     return flat.reshape(content[1]).copy()
 
 
+def _opaque(content: Any) -> Opaque:
+    if not isinstance(content, str):
+        raise TypeError(f"$text must hold a text, got {content!r}")
+    return Opaque(content)
+
+
 DECODERS: dict[str, Callable[[Any], Any]] = {
     "$float": float,
     "$tuple": lambda content: tuple(decode(item) for item in content),
     "$dict": lambda content: {decode(key): decode(item) for key, item in content},
     "$array": _array,
-    "$text": Opaque,
+    "$text": _opaque,
 }

@@ -2,6 +2,7 @@
 """Readers of records: own histories, auto-sklearn archives, coordinates by name."""
 
 import io
+import os
 import tarfile
 import time
 
@@ -10,7 +11,12 @@ import pytest
 
 from accsmbo import Integer, Real, minimize
 from accsmbo.history import Evaluation, History, Trial
-from accsmbo.metalearning import EmpiricalDensity, SourceTask
+from accsmbo.metalearning import (
+    EmpiricalDensity,
+    SourceTask,
+    _autosklearn,
+    _openml,
+)
 from accsmbo.metalearning._coordinates import coordinates
 from accsmbo.metalearning._shipped import metric_group
 from accsmbo.space import Space
@@ -122,6 +128,90 @@ def test_wrong_archives(archive, arguments, message):
         EmpiricalDensity.from_autosklearn(
             archive, **{"method": "mlp", "space": FOREST} | arguments
         )
+
+
+def pack(path, files, folder=FOLDER):
+    with tarfile.open(path, "w:gz") as tar:
+        for name, data in files.items():
+            member = tarfile.TarInfo(f"files/{folder}/{name}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return path
+
+
+def damaged(kind, tmp_path):
+    """Return an archive that cannot be read, and what its error must say."""
+    whole = {
+        "algorithm_runs.arff": RUNS.encode(),
+        "configurations.csv": CONFIGURATIONS.encode(),
+    }
+    path = tmp_path / "archive.tar.gz"
+    content = {
+        "no runs": whole | {"algorithm_runs.arff": b"@RELATION runs\n"},
+        "short rows": whole | {"algorithm_runs.arff": b"@DATA\n1,ok\n"},
+        "no columns": whole | {"configurations.csv": b"a,b\n1,2\n"},
+        "not text": whole | {"configurations.csv": b"\xff\xfe\x00"},
+        "long field": whole | {"configurations.csv": b"idx\n" + b"a" * 200_000},
+        "no file": {"algorithm_runs.arff": RUNS.encode()},
+        "bomb": whole | {"configurations.csv": bytes(2**26 + 1)},
+        "bombs": {str(i): bytes(2**20) for i in range(3)} | whole,
+    }
+    if kind in content:
+        pack(path, content[kind])
+    elif kind == "no archive":
+        path.write_bytes(b"no archive")
+    else:
+        pack(path, whole)
+        path.write_bytes(path.read_bytes()[:-60])
+    message = {
+        "bomb": "unpacks to more",
+        "bombs": "unpacks to more",
+        "no archive": "no whole tar archive",
+        "cut": "no whole tar archive",
+    }
+    return path, message.get(kind, f"whose file {FOLDER}/.* cannot be read")
+
+
+PARTS = ("no runs", "short rows", "no columns", "not text", "long field", "no file")
+
+
+@pytest.mark.parametrize("kind", [*PARTS, "bomb", "bombs", "no archive", "cut"])
+def test_damaged_archives_give_one_error_with_path_and_remedy(
+    tmp_path, kind, monkeypatch
+):
+    if kind == "bombs":
+        monkeypatch.setattr(_autosklearn, "MAX_ARCHIVE", 2**21)
+    path, message = damaged(kind, tmp_path)
+    with pytest.raises(ValueError, match=message) as caught:
+        EmpiricalDensity.from_autosklearn(path, "random_forest", FOREST)
+    assert str(path) in str(caught.value)
+    assert "Download it again." in str(caught.value) or "own." in str(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files of other kinds")
+def test_archives_and_journals_that_are_no_files_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/zero", tmp_path / "pipe"):
+        with pytest.raises(ValueError, match=f"must be a regular file, got '{path}'"):
+            EmpiricalDensity.from_autosklearn(path, "random_forest", FOREST)
+        with pytest.raises(ValueError, match=f"must be a regular file, got '{path}'"):
+            EmpiricalDensity.from_histories([path])
+    (tmp_path / FOLDER).mkdir()
+    os.mkfifo(tmp_path / FOLDER / "configurations.csv")
+    with pytest.raises(ValueError, match=r"configurations.csv', which is a pipe"):
+        EmpiricalDensity.from_autosklearn(tmp_path, "random_forest", FOREST)
+
+
+def test_answers_of_other_kinds_name_task_and_remedy():
+    frame = {
+        "parameters": [{"C": "[" * 100_000, "gamma": '"auto"'}],
+        "value": ["0.5"],
+    }
+    task = _openml._task(7, frame, 1, "accuracy")
+    assert task.params == [{"C": "[" * 100_000, "gamma": "auto"}]
+    for change in ({"parameters": [3]}, {"value": ["high"]}, {"value": [[]]}):
+        with pytest.raises(ValueError, match=r"flow 1 on task 7 .* Leave the task"):
+            _openml._task(7, frame | change, 1, "accuracy")
 
 
 def test_missing_archive(tmp_path):

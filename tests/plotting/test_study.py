@@ -23,6 +23,7 @@ from accsmbo.plotting._study import as_study, is_complete
 from accsmbo.plotting._surface import fit_surface
 from accsmbo.space import Categorical, Real
 from accsmbo.storage import JournalStorage
+from tests._journals import records_in, rewrite
 from tests.plotting._studies import HARD_SPACE, LONG, hard_history, run_random
 
 
@@ -70,8 +71,8 @@ def test_a_journal_names_the_metric_of_its_search(tmp_path):
         for given in (search, path):
             study = as_study(given)
             assert (study.value_name, study.is_score) == (name, True)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([lines[0].replace('"neg_log_loss"', "[1]"), *lines[1:]]))
+    header, *records = records_in(path)
+    rewrite(path, [header | {"metric": [1]}, *records])
     assert as_study(path).value_name == "score"
 
 

@@ -72,7 +72,7 @@ def test_report_writes_the_page(journal, tmp_path, capsys):
         (None, "there is no file"),
         ("a,b\n", "not the header of an accsmbo journal"),
         ('{"accsmbo_journal":99,"seed":0}\n', "of format 99. Update accsmbo"),
-        ('{"accsmbo_journal":1}\n', "cannot be understood"),
+        ('{"accsmbo_journal":1}\n', "line 1 cannot be read"),
     ],
     ids=["missing", "foreign", "newer", "damaged"],
 )
@@ -92,7 +92,7 @@ def test_files_that_cannot_be_read(command, content, message, tmp_path, capsys):
 
 def test_places_that_cannot_be_read_or_written(journal, tmp_path, capsys):
     assert main(["show", str(tmp_path)]) == 1
-    assert "Is a directory" in capsys.readouterr().err
+    assert "which is a directory" in capsys.readouterr().err
     absent = tmp_path / "absent" / "report.html"
     assert main(["report", str(journal), "-o", str(absent)]) == 1
     assert "there is no folder" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """write_report: what the page holds, that it is whole and safe, and watching."""
 
-import json
+import itertools
 import re
 import subprocess
 import sys
@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 from accsmbo import JournalStorage, Real, Space, minimize
-from accsmbo.history import Evaluation, History
+from accsmbo.history import Evaluation, History, Span
 from accsmbo.optimizers import RandomSearch
 from accsmbo.report import _figures, describe, watch_report, write_report
+from accsmbo.report._charts import worker_lines
 from accsmbo.report._figures import N_DRAWN, drawn
 from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
 from accsmbo.report._summary import read_study, summarize
+from tests._journals import records_in, rewrite
 from tests.plotting._studies import LONG, hard_history, run_random
 
 pytest.importorskip("matplotlib")
@@ -160,16 +162,15 @@ def test_nothing_in_a_journal_is_taken_as_it_is(tmp_path, monkeypatch):
     minimize(
         loss, space, n_trials=2, optimizer=RandomSearch(), random_state=0, storage=path
     )
-    lines = path.read_text().splitlines()
+    records = records_in(path)
     # The header, the first of each kind of record, a success, and the end.
-    places = {tuple(json.loads(line)): i for i, line in reversed([*enumerate(lines)])}
-    places |= {"success": next(i for i, line in enumerate(lines) if '"value"' in line)}
+    places = {tuple(record): i for i, record in reversed([*enumerate(records)])}
+    places |= {"success": next(i for i, r in enumerate(records) if "value" in str(r))}
     assert len(places) == 6
     counts = {"whole": 0, "refused": 0}
     for i in places.values():
-        for record in spoilt(json.loads(lines[i])):
-            content = [*lines[:i], json.dumps(record), *lines[i + 1 :]]
-            changed.write_text("\n".join(content) + "\n")
+        for record in spoilt(records[i]):
+            rewrite(changed, [*records[:i], record, *records[i + 1 :]])
             counts["whole" if is_safe(changed, tmp_path) else "refused"] += 1
     assert min(counts.values()) > 5
 
@@ -362,8 +363,8 @@ def test_the_journal_is_not_overwritten(tmp_path):
 def test_damaged_files_are_value_errors(tmp_path):
     path = tmp_path / "study.jsonl"
     for text, message in (
-        ('{"accsmbo_journal":"x"}\n', "cannot be understood"),
-        ('{"accsmbo_journal":1}\n', "cannot be understood"),
+        ('{"accsmbo_journal":"x"}\n', "line 1 cannot be read"),
+        ('{"accsmbo_journal":1}\n', "line 1 cannot be read"),
         ('{"accsmbo_journal":99}\n', "Update accsmbo"),
         ("a,b\n1,2\n", "not the header of an accsmbo journal"),
         ("", "not the header of an accsmbo journal"),
@@ -398,6 +399,42 @@ def test_of_many_trials_the_best_and_an_even_choice_are_drawn(tmp_path):
     assert text.count("300 of the 600 trials are drawn") == 2
     # Only the bars of the timeline are pixels, with colours for any paper.
     assert page.tags.count("image") == 1
+
+
+def test_of_many_folds_the_last_are_drawn(tmp_path, monkeypatch):
+    whole = run_random({"x": Real(0, 1)}, lambda p: p["x"], 3)
+    history = History(whole.space)
+    for i, (trial, evaluation) in enumerate(whole):
+        spans = tuple(Span(j % 2, 10.0 * j + i, 10.0 * j + i + 1) for j in range(800))
+        history.append(trial, replace(evaluation, spans=spans))
+    drawn = []
+    plot = _figures.WorkerTimelineDisplay.plot
+    monkeypatch.setattr(
+        _figures.WorkerTimelineDisplay,
+        "plot",
+        lambda self, ax: (drawn.extend(self.bars), plot(self, ax))[1],
+    )
+    text, _ = page_of(history, tmp_path)
+    assert "The last 1000 of 2400 folds are drawn." in text
+    ends = sorted(span.end for e in history.evaluations for span in e.spans)
+    assert [span.end for _, _, span in drawn] == ends[-1000:]
+
+
+def test_workers_as_characters_say_how_busy_each_was():
+    rng = np.random.default_rng(0)
+    starts = rng.random(200) * 100
+    spans = [
+        Span(int(rng.integers(3)), start, start + length)
+        for start, length in zip(starts, rng.random(200), strict=True)
+    ]
+    lines = worker_lines(spans, 80)
+    start, end = min(s.start for s in spans), max(s.end for s in spans)
+    edges = np.linspace(start, end, 41)
+    for worker, line in enumerate(lines):
+        own = [s for s in spans if s.worker == worker]
+        for column, (low, high) in enumerate(itertools.pairwise(edges)):
+            busy = any(s.start < high and s.end > low for s in own)
+            assert line.ljust(56)[14 + column].isspace() != busy
 
 
 def test_durations_as_people_say_them():

@@ -10,6 +10,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from accsmbo._files import check_regular, replacing
 from accsmbo.ensembles._layers._adam import AdamState
 
 
@@ -111,12 +112,8 @@ def save_state(path: str | os.PathLike[str], state: TrainingState, mark: str) ->
     }
     if state.best is not None:
         arrays |= {"best_theta": state.best[0], "best_xi": state.best[1]}
-    temporary = path.with_name(path.name + ".part")
-    with open(temporary, "wb") as file:
+    with replacing(path, "checkpoint") as file:
         np.savez(file, meta=np.array(json.dumps(meta)), **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
 def load_state(path: str | os.PathLike[str], mark: str) -> TrainingState:
@@ -139,6 +136,7 @@ def load_state(path: str | os.PathLike[str], mark: str) -> TrainingState:
     ValueError
         If the checkpoint belongs to other settings or other data, or is no checkpoint.
     """
+    check_regular(Path(path), "checkpoint")
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             data = {name: stored[name] for name in stored.files}
