@@ -5,6 +5,7 @@
 trials.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -443,7 +444,7 @@ class FoldHypergradient:
 
 def _adjoint_tolerance(tolerance: float) -> float:
     """Return the residual allowed of an adjoint, given the accuracy of the loss."""
-    return max(min(2 * tolerance**0.5, 1e4 * tolerance), TIGHT)
+    return max(min(2 * math.sqrt(tolerance), 1e4 * tolerance), TIGHT)
 
 
 def _cut(weight: Array | None, rows: Array) -> Array | None:

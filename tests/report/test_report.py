@@ -166,7 +166,7 @@ def test_nothing_in_a_journal_is_taken_as_it_is(tmp_path, monkeypatch):
     # The header, the first of each kind of record, a success, and the end.
     places = {tuple(record): i for i, record in reversed([*enumerate(records)])}
     places |= {"success": next(i for i, r in enumerate(records) if "value" in str(r))}
-    assert len(places) == 6
+    assert len(places) == 7
     counts = {"whole": 0, "refused": 0}
     for i in places.values():
         for record in spoilt(records[i]):
