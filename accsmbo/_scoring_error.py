@@ -50,8 +50,11 @@ class _WatchedScorer:
         return repr(self.scorer)
 
 
-class _WatchedScorers(MultimetricScorer):
-    """Scorers that note the exception for which there is nothing to optimise."""
+class _MultimetricScorer(MultimetricScorer):
+    """Scorers that note the exception for which there is nothing to optimise.
+
+    The name is the one that messages of scikit-learn about routing show.
+    """
 
     def __init__(self, scorers: Any, metric: str | None) -> None:
         super().__init__(scorers=scorers._scorers, raise_exc=scorers._raise_exc)
@@ -86,5 +89,5 @@ def watched_scorer(scorer: Any, metric: str | None) -> Any:
     callable
     """
     if isinstance(scorer, MultimetricScorer):
-        return _WatchedScorers(scorer, metric)
+        return _MultimetricScorer(scorer, metric)
     return _WatchedScorer(scorer)
