@@ -8,7 +8,6 @@ number, so that what a search does depends on nothing else.
 from numbers import Integral
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 from sklearn.base import is_classifier
 from sklearn.linear_model import Ridge, RidgeClassifier
 
@@ -60,10 +59,11 @@ def plain_seconds(objective, estimator):
     X = objective.X
     shape = getattr(X, "shape", (len(objective.splits[0][0]), 1))
     n_columns = shape[1] if len(shape) == 2 else 1
-    stored = csr_array(X).nnz / max(shape[0], 1) if issparse(X) else n_columns
+    is_sparse = hasattr(X, "nnz")
+    stored = X.nnz / max(shape[0], 1) if is_sparse else n_columns
     classes = len(np.unique(np.asarray(objective.y))) if is_classifier(estimator) else 1
     outputs = classes if classes > 2 else 1
-    entry = SPARSE if issparse(X) else VECTOR
+    entry = SPARSE if is_sparse else VECTOR
     folds = [
         CALL + _fit_seconds(estimator, len(train), stored, n_columns, outputs, entry)
         for train, _ in objective.splits
