@@ -7,7 +7,8 @@ Five searches, ten problems, 96 combinations of ``verbose``, ``n_jobs``, ``stora
 those of the search without any of them. The problems are those of
 ``tests/search/test_neutral_arguments.py``.
 
-    OMP_NUM_THREADS=1 python neutral_arguments.py --out ../results/neutral_arguments.json
+    OMP_NUM_THREADS=1 python neutral_arguments.py \
+        --out ../results/neutral_arguments.json
 """
 
 import argparse
