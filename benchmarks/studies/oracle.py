@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from _records import Results, environment
+from joblib.externals.loky import get_reusable_executor
 
 from tests.oracle._check import check
 from tests.oracle._problems import recipe_of
@@ -48,6 +49,7 @@ def run_block(first: int, size: int) -> dict[str, Any]:
         counts["route"][route] += 1
         for name in KEPT:
             counts[name][str(recipe[name])] += 1
+    get_reusable_executor().shutdown()  # idle workers would keep this process
     return {
         "counts": {name: dict(counter) for name, counter in counts.items()},
         "disagreements": disagreements,

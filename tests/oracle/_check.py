@@ -1,82 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs one problem, and compares what the search says with plain scikit-learn."""
 
-import contextlib
-import inspect
-import io
-import json
 import tempfile
 import traceback
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import sklearn
 from scipy import sparse
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterSampler
-from sklearn.model_selection._search import BaseSearchCV
 
-import accsmbo
-import accsmbo.search
-from tests.oracle._parts import keeps_quiet
 from tests.oracle._problems import build
+from tests.oracle._run import Replay, replay, run_search
 
-__all__ = ["Outcome", "check"]
+__all__ = ["check"]
 
 RTOL = 1e-12
 SLACK = 1e-9
 METHODS = ("predict", "predict_proba", "decision_function")
 # Said once by a search, whatever the route.
 SPOKEN = ("scores are non-finite", "fits failed out of a total")
-
-
-class Replay(BaseSearchCV):
-    """scikit-learn's own search over candidates given beforehand."""
-
-    def __init__(self, estimator, candidates, **kwargs):
-        super().__init__(estimator, **kwargs)
-        self.candidates = candidates
-
-    def _run_search(self, evaluate_candidates):
-        evaluate_candidates(self.candidates)
-
-
-@dataclass
-class Outcome:
-    """How one run ended.
-
-    Parameters
-    ----------
-    search : estimator
-        Fitted, unless there is an error.
-    error : Exception or None
-        What ``fit`` raised.
-    messages : tuple of str
-        Warnings.
-    problem : Problem
-        What it was run on.
-    """
-
-    search: Any
-    error: Exception | None
-    messages: tuple[str, ...]
-    problem: Any
-
-    @property
-    def route(self):
-        """The route that ran, "unknown" where the search does not tell."""
-        route = getattr(getattr(self.search, "history_", None), "route", None)
-        return getattr(route, "solver", "unknown")
-
-    @property
-    def rows(self):
-        """The candidates."""
-        return self.search.cv_results_["params"]
 
 
 def check(recipe):
@@ -106,9 +53,7 @@ def check(recipe):
         said = "".join(traceback.format_exception(cause)[-12:]) if cause else ""
         raise AssertionError(
             f"{error}\nTo see it again:\nfrom tests.oracle._check import check\n"
-            f"check({json.dumps(recipe)})\n{said}".replace("null", "None")
-            .replace("false", "False")
-            .replace("true", "True")
+            f"check({recipe!r})\n{said}"
         ) from None
 
 
@@ -117,7 +62,7 @@ def _check(recipe, folder):
     if ours.error is not None:
         return _compare_errors(recipe, folder, ours)
     best = getattr(ours.search, "best_index_", 0)
-    oracle = _replay(recipe, folder / "b", ours.rows, best)
+    oracle = replay(recipe, folder / "b", ours.rows, best)
     if oracle.error is not None:
         _fail("the search succeeds where scikit-learn raises", oracle.error)
     _compare_scores(ours, oracle)
@@ -131,111 +76,6 @@ def _check(recipe, folder):
     return ours.route
 
 
-def run_search(recipe, folder, neutral):
-    """Return the outcome of the search of a recipe.
-
-    Parameters
-    ----------
-    recipe : dict
-        The problem.
-    folder : Path
-        Does not exist yet.
-    neutral : list of str
-        Changes that must not change the answer.
-
-    Returns
-    -------
-    Outcome
-        Fitted or failed.
-    """
-    folder.mkdir()
-    problem = build(recipe, folder)
-    cls = getattr(accsmbo, recipe["search"], None) or getattr(
-        accsmbo.search, recipe["search"]
-    )
-    names = inspect.signature(cls).parameters
-    arguments = {
-        "scoring": problem.scoring,
-        "refit": problem.refit,
-        "cv": problem.cv,
-        "error_score": _error_score(recipe),
-        "return_train_score": recipe["return_train_score"],
-        "random_state": recipe["random_state"],
-        "n_iter": recipe["n_iter"],
-        "resolution": 2,
-        "solver": _solver(cls, recipe["solver"]),
-    }
-    if "n_jobs" in recipe["neutral"]:
-        arguments |= _deterministic(names)
-    for change in neutral:
-        arguments |= _changes(folder)[change]
-    arguments = {k: v for k, v in arguments.items() if k in names}
-    search = cls(problem.estimator, problem.space, **arguments)
-    return _fit(search, problem)
-
-
-def _error_score(recipe):
-    return np.nan if recipe["error_score"] == "nan" else recipe["error_score"]
-
-
-def _solver(cls, solver):
-    """Return a solver under the name by which the class knows it, "auto" if none."""
-    constraints = cls._parameter_constraints.get("solver", [])
-    known = {option for c in constraints for option in getattr(c, "options", ())}
-    older = {"gradients": "evaluate"}.get(solver, solver)
-    return next((name for name in (solver, older) if name in known), "auto")
-
-
-def _deterministic(names):
-    if "deterministic" in names:
-        return {"deterministic": True}
-    return {"execution": accsmbo.Execution(deterministic=True)}
-
-
-def _changes(folder):
-    return {
-        "verbose 1": {"verbose": 1},
-        "verbose 2": {"verbose": 2},
-        "storage": {"storage": str(folder / "journal.jsonl")},
-        "keep_predictions": {"keep_predictions": True},
-        "callbacks": {"callbacks": [keeps_quiet]},
-        "timeout": {"timeout": 3600.0},
-        "n_jobs": {"n_jobs": 2},
-    }
-
-
-def _fit(search, problem):
-    error = None
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("always")
-        try:
-            search.fit(problem.X, problem.y, **problem.fit_params)
-        except Exception as raised:
-            error = raised
-    return Outcome(search, error, tuple(str(w.message) for w in caught), problem)
-
-
-def _replay(recipe, folder, rows, index):
-    """Return what scikit-learn makes of the same candidates; refit that of index."""
-    folder.mkdir()
-    problem = build(recipe, folder)
-    refit = recipe["refit"] is not False
-    search = Replay(
-        problem.estimator,
-        [clone(row, safe=False) for row in rows],
-        scoring=problem.scoring,
-        refit=(lambda results: int(index)) if refit else False,
-        cv=problem.cv,
-        error_score=_error_score(recipe),
-        return_train_score=recipe["return_train_score"],
-    )
-    return _fit(search, problem)
-
-
 def _compare_errors(recipe, folder, ours):
     """Check that scikit-learn fails too, and in the same way, at some candidate."""
     asked = recipe["solver"] in ("joint", "gradients")
@@ -247,10 +87,10 @@ def _compare_errors(recipe, folder, ours):
     errors = []
     for k in range(-1, len(rows)):  # all at once, then each alone
         some = rows if k < 0 else rows[k : k + 1]
-        oracle = _replay(recipe, folder / f"row {k}", some, 0)
+        oracle = replay(recipe, folder / f"row {k}", some, 0)
         errors.append(oracle.error)
-        if oracle.error is None and not _any_finite(oracle.search.cv_results_):
-            return "raises"  # no candidate has a score: the search need not go on
+        if k < 0 and oracle.error is None and _may_give_up(ours, oracle):
+            return "raises"
         if oracle.error is not None and _agree(recipe, ours.error, oracle.error):
             return "raises"
     theirs = next((error for error in errors if error is not None), None)
@@ -263,7 +103,7 @@ def _agree(recipe, mine, theirs):
     """Tell whether two exceptions say the same."""
     if type(mine) is not type(theirs):
         return False
-    if str(theirs).strip().startswith("All the"):  # counts and tracebacks follow
+    if _is_about_fits(theirs):
         return True
     return _words(theirs) in _words(mine, recipe["search"])
 
@@ -275,12 +115,23 @@ def _made(folder):
 
 def _is_refusal(error):
     words = str(error)
-    known = ("solver=", "differentia", "gradient", "continuous")
-    return isinstance(error, ValueError) and any(word in words for word in known)
+    said = any(part in words for part in ("solver=", "differentia", "gradient"))
+    return isinstance(error, ValueError) and said and not _is_about_fits(error)
+
+
+def _is_about_fits(error):
+    """Tell whether counts and tracebacks follow, which depend on the candidates."""
+    return str(error).strip().startswith("All the")
 
 
 def _words(error, search=Replay.__name__):
     return " ".join(str(error).replace(search, "the search").split())
+
+
+def _may_give_up(ours, oracle):
+    """Tell whether no candidate has a score, and the search says why it ended."""
+    told = isinstance(ours.error, ValueError) or ours.error.__cause__ is not None
+    return told and not _any_finite(oracle.search.cv_results_)
 
 
 def _any_finite(results):

@@ -114,11 +114,11 @@ class Columns(TransformerMixin, BaseEstimator):
         self.mask = mask
 
     def fit(self, X, y=None):
-        self.n_features_in_ = X.shape[1]
+        self.n_features_in_ = dense(X).shape[1]
         return self
 
     def transform(self, X):
-        return X[:, np.flatnonzero(np.asarray(self.mask))]
+        return dense(X)[:, np.flatnonzero(np.asarray(self.mask))]
 
 
 class Jitter(TransformerMixin, BaseEstimator):
@@ -129,11 +129,12 @@ class Jitter(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X, y=None):
+        X = dense(X)
         noise = np.random.default_rng(0).normal(size=X.shape)
-        return np.asarray(X) + self.fit(X).scale_ * noise
+        return X + self.fit(X).scale_ * noise
 
     def transform(self, X):
-        return np.asarray(X)
+        return dense(X)
 
 
 class FailsOnOnePart(TransformerMixin, BaseEstimator):
@@ -152,8 +153,7 @@ class FailsOnOnePart(TransformerMixin, BaseEstimator):
         self.error = error
 
     def fit(self, X, y=None):
-        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        if not np.isclose(rows[:, 0], self.value, rtol=1e-6).any():
+        if not np.isclose(dense(X)[:, 0], self.value, rtol=1e-6).any():
             raise self.error("the row is missing")
         self.fitted_ = True
         return self
@@ -202,6 +202,11 @@ class DoublingPipeline(Pipeline):
 
     def fit(self, X, y=None, **params):
         return super().fit(2.0 * X, y, **params)
+
+
+def dense(X):
+    """Return rows as an array."""
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
 
 
 def cube(X):
