@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the user says about workers (executor, n_jobs, limits) -> workers."""
 
+import math
 import os
 import sys
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from joblib import cpu_count
 from joblib.parallel import get_active_backend
 
+from accsmbo._validation import check_integer, check_real
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._processes import ProcessWorkers
 from accsmbo.execution._work import Work
@@ -19,7 +22,54 @@ from accsmbo.execution._workers import (
     Workers,
 )
 
-__all__ = ["check_executor", "make_workers"]
+__all__ = ["check_execution", "check_executor", "make_workers"]
+
+
+def check_execution(
+    *,
+    timeout: Any = None,
+    trial_timeout: Any = None,
+    memory_limit: Any = None,
+    max_retries: Any = 1,
+    deterministic: Any = False,
+    n_jobs: Any = None,
+    executor: Any = None,
+) -> None:
+    """Raise where an argument of a run is not what :func:`run` documents.
+
+    Parameters
+    ----------
+    timeout, trial_timeout, memory_limit, max_retries, deterministic, n_jobs, executor
+        Those of :func:`run`.
+
+    Raises
+    ------
+    TypeError
+        If one is of another kind.
+    ValueError
+        If one is out of its range, or the workers are said twice.
+    """
+    for name, seconds in (("timeout", timeout), ("trial_timeout", trial_timeout)):
+        unlimited = seconds is None or seconds == math.inf
+        if not unlimited and check_real(name, seconds) <= 0.0:
+            raise ValueError(
+                f"{name} must be above 0, got {seconds!r}. Give seconds, or None for "
+                "no limit."
+            )
+    if memory_limit is not None:
+        check_integer("memory_limit", memory_limit, minimum=1)
+    check_integer("max_retries", max_retries, minimum=0)
+    if not isinstance(deterministic, (bool, np.bool_)):
+        raise TypeError(
+            f"deterministic must be True or False, got {deterministic!r} (of type "
+            f"{type(deterministic).__name__}). Give one of the two."
+        )
+    if n_jobs is not None and check_integer("n_jobs", n_jobs) == 0:
+        raise ValueError(
+            f"n_jobs must not be 0, got {n_jobs!r}. Give a number of workers, or -1 "
+            "for one on each core."
+        )
+    check_executor(executor, n_jobs)
 
 
 def check_executor(executor: Any, n_jobs: int | None) -> None:
@@ -89,11 +139,9 @@ def make_workers(
 
     Raises
     ------
-    TypeError, ValueError
-        As :func:`check_executor`; or if a limit is set that these workers, or this
-        platform, cannot keep.
+    ValueError
+        If a limit is set that these workers, or this platform, cannot keep.
     """
-    check_executor(executor, n_jobs)
     limited = trial_timeout is not None or memory_limit is not None
     if memory_limit is not None and sys.platform != "linux":
         raise ValueError(

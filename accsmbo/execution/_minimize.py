@@ -13,6 +13,7 @@ from accsmbo._digest import digest
 from accsmbo._validation import check_integer
 from accsmbo._warnings import warn_user
 from accsmbo.exceptions import SearchInterruptedWarning
+from accsmbo.execution._executors import check_execution
 from accsmbo.execution._plan import plan
 from accsmbo.execution._runner import run
 from accsmbo.execution._scheduler import Scheduler
@@ -169,6 +170,16 @@ def minimize(
             "Give a function of one dict of parameters."
         )
     check_integer("n_trials", n_trials, minimum=1)
+    # Before a journal is opened.
+    check_execution(
+        timeout=timeout,
+        trial_timeout=trial_timeout,
+        memory_limit=memory_limit,
+        max_retries=max_retries,
+        deterministic=deterministic,
+        n_jobs=n_jobs,
+        executor=executor,
+    )
     optimizer = SMBO() if optimizer is None else clone(optimizer)
     seed = optimizer.random_state if random_state is None else random_state
     study = None if storage is None else as_storage(storage)

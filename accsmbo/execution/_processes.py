@@ -7,7 +7,7 @@ ends serve the next run.
 """
 
 import atexit
-import multiprocessing.util  # noqa: F401 (its exit handler must run after ours)
+import multiprocessing.util  # its exit handler must run after ours
 import os
 import pickle
 import sys
@@ -16,12 +16,14 @@ import time
 from multiprocessing.connection import wait as wait_for_any
 from typing import Any
 
+from accsmbo._warnings import warn_user
 from accsmbo.execution._work import Fold, Stored, Work
 from accsmbo.execution._worker_handle import (
     ForkedProcess,
     SpawnedProcess,
     Template,
     WorkerHandle,
+    str_entries,
 )
 from accsmbo.execution._workers import POLL_SECONDS, Done, Event, Lost, Started
 
@@ -99,10 +101,17 @@ class ProcessWorkers:
     ) -> None:
         self.n_slots = n_slots
         self._memory_limit = memory_limit
+        self._settings = {
+            "path": str_entries(sys.path),
+            "folder": _folder(),
+            "environment": dict(os.environ),
+            "authkey": bytes(multiprocessing.current_process().authkey),
+        }
         self._processes: dict[int, WorkerHandle] = {}
         self._running: dict[int, bool] = {}
         self._failed_starts = 0
         self._asked = time.monotonic()
+        self._stopped: set[int | None] = set()
         try:
             self._stored = Stored.save(work)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -124,7 +133,7 @@ class ProcessWorkers:
         if process is None:
             process = IDLE.take()
             self._processes[slot] = process
-            process.send("load", self._stored, self._memory_limit)
+            process.send("load", self._settings, self._stored, self._memory_limit)
         self._running[slot] = False
         process.send("run", fold)
 
@@ -157,7 +166,10 @@ class ProcessWorkers:
             while slot in self._running and (message := process.receive()) is not None:
                 self._take(slot, message, events)
             # What a worker has started may keep its connection open.
-            dead = silent and process.exit_code() is not None
+            asked = silent and slot in self._running
+            dead = asked and process.exit_code() is not None
+            if asked and not dead:
+                self._tell_stopped(process)
         except EOFError:
             dead = True
         if dead:
@@ -165,7 +177,22 @@ class ProcessWorkers:
             reason = process.death()
             self._drop(slot)
             self._count_failed_start(started, reason)
-            events.append(Lost(slot, f"the worker process died: {reason}", started))
+            limit = self._memory_limit
+            under = "" if limit is None else f" under memory_limit={limit}"
+            reason = f"the worker process died{under}: {reason}"
+            events.append(Lost(slot, reason, started))
+
+    def _tell_stopped(self, process: WorkerHandle) -> None:
+        """Warn once of a worker that waits for a signal: nobody else would say so."""
+        if process.pid not in self._stopped and process.is_stopped():
+            self._stopped.add(process.pid)
+            warn_user(
+                f"the worker process {process.pid} has been stopped by a signal, and "
+                f"its trial waits. It goes on after `kill -CONT {process.pid}`; after "
+                f"`kill -KILL {process.pid}`, or trial_timeout where that is set, "
+                "another takes its place.",
+                RuntimeWarning,
+            )
 
     def _take(self, slot: int, message: tuple[Any, ...], events: list[Event]) -> None:
         if message[0] == "started":
@@ -175,6 +202,19 @@ class ProcessWorkers:
         elif message[0] == "done":
             del self._running[slot]
             events.append(Done(slot, message[1]))
+            if message[2]:
+                # It has used up its memory: the next fold gets a new one.
+                self._drop(slot)
+        elif message[0] == "unreadable":
+            del self._running[slot]
+            reason = f"the result of the fold cannot be unpickled: {message[1]}"
+            events.append(Lost(slot, reason))
+        elif message[0] == "small":
+            raise ValueError(
+                f"memory_limit must be at least {message[1]} bytes in a worker of this "
+                f"run, got {self._memory_limit!r}: with less a thread of BLAS cannot "
+                "start. Raise it, or set it to None."
+            )
         elif message[0] == "broken":
             raise RuntimeError(
                 "a worker process could not load the objective. What is searched "
@@ -209,3 +249,11 @@ class ProcessWorkers:
                 process.kill()
         self._processes.clear()
         self._stored.remove()
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        # It was deleted.
+        return os.sep

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from accsmbo.execution._executors import make_workers
+from accsmbo.execution._executors import check_execution, make_workers
 from accsmbo.execution._loop import Loop
 from accsmbo.execution._objective import Objective
 from accsmbo.execution._race import Race, WholeTrials
 from accsmbo.execution._resume import resume
 from accsmbo.execution._scheduler import OneStack, Scheduler
-from accsmbo.execution._signals import undisturbed
+from accsmbo.execution._signals import terminable, undisturbed
 from accsmbo.execution._stop_reason import StopReason, as_conditions
 from accsmbo.history import History
 from accsmbo.optimizers import Optimizer
@@ -21,6 +21,7 @@ from accsmbo.storage import Journal
 __all__ = ["run"]
 
 
+@terminable()
 def run(
     optimizer: Optimizer,
     objective: Objective,
@@ -97,14 +98,23 @@ def run(
     Raises
     ------
     TypeError, ValueError
-        If the workers are not said clearly or cannot keep a limit, or ``stop_when``
-        holds something else.
+        If an argument is not as described, the workers are said twice or cannot keep
+        a limit, or ``stop_when`` holds something else.
 
     Warns
     -----
     SearchInterruptedWarning
         If the journal could not be written, or the executor broke.
     """
+    check_execution(
+        timeout=timeout,
+        trial_timeout=trial_timeout,
+        memory_limit=memory_limit,
+        max_retries=max_retries,
+        deterministic=deterministic,
+        n_jobs=n_jobs,
+        executor=executor,
+    )
     conditions = as_conditions(stop_when)
     if journal is not None:
         # A condition may look at the model.

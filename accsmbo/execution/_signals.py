@@ -1,30 +1,95 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""undisturbed(): put off Ctrl-C until a step is done as a whole."""
+"""Signals: when Ctrl-C and SIGTERM arrive, and what SIGTERM does."""
 
 import contextlib
+import os
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import FrameType
 
-__all__ = ["undisturbed"]
+__all__ = ["started_uninterrupted", "terminable", "undisturbed"]
+
+# Some send SIGTERM to the process and to its group at once: that is one request.
+REPEAT_SECONDS = 1.0
+
+
+class _Terminator:
+    """Handler of SIGTERM: as Ctrl-C."""
+
+    def __init__(self) -> None:
+        self._last = float("-inf")
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        repeated = now - self._last < REPEAT_SECONDS
+        self._last = now
+        if not repeated:
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM interrupt the block as Ctrl-C does, where nobody handles it."""
+    if not _in_main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _Terminator())
+    try:
+        yield
+    finally:
+        _restore()
+
+
+def _restore() -> None:
+    if isinstance(signal.getsignal(signal.SIGTERM), _Terminator):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+if hasattr(os, "register_at_fork"):
+    # Those who end a fork by SIGTERM expect it to die at once.
+    os.register_at_fork(after_in_child=_restore)
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Put off an interrupt from the keyboard to the end of the block."""
-    handler = signal.getsignal(signal.SIGINT)
+    """Put off Ctrl-C and SIGTERM to the end of the block."""
     # Only the main thread is interrupted, and only it may set handlers.
-    if threading.current_thread() is not threading.main_thread() or not callable(
-        handler
-    ):
+    if not _in_main_thread():
         yield
         return
-    arrived: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda *arguments: arrived.append(arguments))
+    arrived: dict[int, FrameType | None] = {}
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(handler := signal.getsignal(number))
+    }
+    for number in handlers:
+        signal.signal(number, arrived.setdefault)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
-        if arrived:
-            handler(*arrived[0])
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        # All are called, even if one raises.
+        with contextlib.ExitStack() as calls:
+            for number, frame in arrived.items():
+                calls.callback(handlers[number], number, frame)
+
+
+@contextlib.contextmanager
+def started_uninterrupted() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach until they unblock it themselves."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

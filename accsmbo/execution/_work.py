@@ -9,18 +9,18 @@ scattered, or as it is where the worker is a thread.
 import mmap
 import os
 import pickle
-import shutil
 import socket
 import tempfile
 import time
 import traceback
+import uuid
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import joblib
 import sklearn
@@ -53,6 +53,8 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+# Read by joblib on each call: what n_jobs=-1 means.
+CORES_VARIABLE = "LOKY_MAX_CPU_COUNT"
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,8 @@ class Work:
                 yield
 
     def limit_threads(self) -> None:
-        """Hold the thread pools of this process to ``n_threads``, now and later."""
-        for name in THREAD_VARIABLES:
+        """Hold BLAS, OpenMP and joblib in this process to ``n_threads``, also later."""
+        for name in (*THREAD_VARIABLES, CORES_VARIABLE):
             os.environ[name] = str(self.n_threads)
         threadpool_limits(limits=self.n_threads)
 
@@ -158,21 +160,42 @@ class Source(Protocol):
         """Return the work; cheap after the first call in a process."""
 
 
+# The files behind the works that this process has stored, by their token.
+_FILES: dict[str, IO[bytes]] = {}
+
+
+def _close_files() -> None:
+    # In a fork: the files are the parent's, and take room for as long as one is open.
+    while _FILES:
+        _FILES.popitem()[1].close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_files)
+
+
 @dataclass(frozen=True)
 class Stored:
-    """Work in a folder that the caller owns; workers map its large arrays.
+    """Work in a file that the caller owns; workers map its large arrays.
 
     Attributes
     ----------
-    folder : str
-        Holds the pickle, and the large arrays one after another.
+    path : str
+        Of the file. On Linux it has no name in any folder, only the number of the
+        caller's descriptor: however the caller ends, nothing is left behind.
+    token : str
+        What the file begins with, since numbers are given again.
+    start : int
+        Where the pickle begins, after the large arrays.
     """
 
-    folder: str
+    path: str
+    token: str
+    start: int
 
     @classmethod
     def save(cls, work: Work) -> "Stored":
-        """Write the work to a new folder; ``remove`` deletes it."""
+        """Write the work to a new file; ``remove`` deletes it."""
         large: list[pickle.PickleBuffer] = []
 
         def keep_small(buffer: pickle.PickleBuffer) -> bool:
@@ -182,23 +205,57 @@ class Stored:
             return False
 
         data = cloudpickle.dumps(work, protocol=5, buffer_callback=keep_small)
-        folder = Path(tempfile.mkdtemp(prefix="accsmbo-"))
-        places = []
-        with open(folder / "arrays", "wb") as file:
-            for buffer in large:
-                file.write(bytes(-file.tell() % ALIGNMENT))
-                places.append((file.tell(), buffer.raw().nbytes))
-                file.write(buffer.raw())
-        (folder / "work").write_bytes(pickle.dumps((data, places)))
-        return cls(str(folder))
+        token = uuid.uuid4().hex
+        file, path = _new_file()
+        _FILES[token] = file
+        try:
+            start = _write(file, token, data, large)
+        except OSError:
+            cls(path, token, 0).remove()
+            raise
+        return cls(path, token, start)
 
     def open(self) -> Work:
         """Return the work, with large arrays read-only and shared by all processes."""
-        return _load_stored(self.folder)
+        return _load_stored(self)
 
     def remove(self) -> None:
-        """Delete the folder; processes that have mapped it are not affected."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Delete the file; processes that have mapped it are not affected."""
+        file = _FILES.pop(self.token, None)
+        if file is not None:
+            with suppress(OSError):
+                file.close()
+            if not self.path.startswith("/proc/"):
+                Path(self.path).unlink()
+
+
+def _new_file() -> tuple[IO[bytes], str]:
+    """Return a new file and the path by which other processes open it."""
+    unnamed: IO[bytes] = tempfile.TemporaryFile(prefix="accsmbo-")  # noqa: SIM115
+    path = f"/proc/{os.getpid()}/fd/{unnamed.fileno()}"
+    try:
+        with open(path, "rb"):
+            return unnamed, path
+    except OSError:
+        unnamed.close()
+    number, path = tempfile.mkstemp(prefix="accsmbo-")
+    return open(number, "w+b"), path
+
+
+def _write(
+    file: IO[bytes], token: str, data: bytes, large: list[pickle.PickleBuffer]
+) -> int:
+    """Write token, arrays and pickle; return where the pickle begins."""
+    file.write(token.encode())
+    places = []
+    for buffer in large:
+        file.write(bytes(-file.tell() % ALIGNMENT))
+        places.append((file.tell(), buffer.raw().nbytes))
+        file.write(buffer.raw())
+    start = file.tell()
+    pickle.dump((data, places), file)
+    file.flush()
+    return start
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,14 +277,25 @@ class Inline:
 
 
 @lru_cache(maxsize=1)
-def _load_stored(folder: str) -> Work:
-    data, places = pickle.loads((Path(folder) / "work").read_bytes())
-    buffers: list[memoryview] = []
-    if places:
-        with open(Path(folder) / "arrays", "rb") as file:
+def _load_stored(stored: Stored) -> Work:
+    with _reopened(stored) as file:
+        file.seek(stored.start)
+        data, places = pickle.load(file)
+        buffers: list[memoryview] = []
+        if places:
             mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        buffers = [mapped[start : start + n] for start, n in places]
+            buffers = [mapped[start : start + n] for start, n in places]
     return _prepared(pickle.loads(data, buffers=buffers))
+
+
+def _reopened(stored: Stored) -> IO[bytes]:
+    with suppress(OSError), ExitStack() as stack:
+        file = stack.enter_context(open(stored.path, "rb"))
+        if file.read(len(stored.token)) == stored.token.encode():
+            stack.pop_all()
+            return file
+    # Removed, or on another machine, where the path may be anything.
+    raise FileNotFoundError(f"the work is not at {stored.path!r}")
 
 
 @lru_cache(maxsize=1)
@@ -264,16 +332,26 @@ def run_fold(source: Source, fold: Fold) -> Finished | Raised:
     work = source.open()
     try:
         with work.settings():
-            start = time.time()
-            more = {} if fold.start is None else {"start": fold.start}
-            record = work.objective.fold(
-                fold.trial, fold.index, fold.n_trials, fold.callback, **more
-            )
-            return Finished(record, start, time.time())
-    except (Exception, KeyboardInterrupt) as error:
+            return _finished(work.objective, fold)
+    except BaseException as error:
         if work.at_home:
             return Raised(error)
         return Raised(portable(error))
+
+
+def _finished(objective: Objective, fold: Fold) -> Finished:
+    start = time.time()
+    more = {} if fold.start is None else {"start": fold.start}
+    try:
+        record = objective.fold(
+            fold.trial, fold.index, fold.n_trials, fold.callback, **more
+        )
+    except SystemExit:
+        # An estimator does not decide when the search ends.
+        record = objective.failed_fold(
+            fold.trial, fold.index, traceback.format_exc(), time.time() - start
+        )
+    return Finished(record, start, time.time())
 
 
 def portable(error: BaseException) -> bytes:

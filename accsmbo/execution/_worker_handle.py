@@ -11,18 +11,46 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from joblib.externals.loky.backend import get_context
+from joblib.externals.loky.backend import get_context, resource_tracker
 
 from accsmbo.execution._pickling import cloudpickle
+from accsmbo.execution._signals import started_uninterrupted
 from accsmbo.execution._work import THREAD_VARIABLES
 from accsmbo.execution._worker_process import main
 
-__all__ = ["ForkedProcess", "SpawnedProcess", "Template", "WorkerHandle"]
+__all__ = [
+    "ForkedProcess",
+    "SpawnedProcess",
+    "Template",
+    "WorkerHandle",
+    "str_entries",
+]
 
-# How long a process that has closed its connection may take to have an exit code.
+# How long a process that has closed its connection may take to have an exit code, and
+# the template to answer.
 EXIT_SECONDS = 1.0
+HANDLES: "weakref.WeakSet[WorkerHandle]" = weakref.WeakSet()
+
+
+def _close_connections() -> None:
+    # A fork of this process that kept one would keep the worker alive after our end.
+    for handle in list(HANDLES):
+        handle.connection.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_connections)
+
+
+def str_entries(path: Iterable[Any]) -> list[str]:
+    """Return the entries of ``sys.path`` that imports use; others mean nothing."""
+    return [entry for entry in path if isinstance(entry, str)]
 
 
 class WorkerHandle:
@@ -37,13 +65,8 @@ class WorkerHandle:
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self.pid: int | None = None
-        settings = {
-            "path": list(sys.path),
-            "folder": _folder(),
-            "environment": dict(os.environ),
-            "authkey": bytes(multiprocessing.current_process().authkey),
-        }
-        self.send("settings", settings)
+        self._exit_code: int | None = None
+        HANDLES.add(self)
 
     def send(self, *message: Any) -> None:
         """Send a message; a dead process shows when its answer is waited for."""
@@ -61,9 +84,13 @@ class WorkerHandle:
         try:
             if not self.connection.poll():
                 return None
-            message: tuple[Any, ...] = pickle.loads(self.connection.recv_bytes())
+            data = self.connection.recv_bytes()
         except OSError as error:
             raise EOFError from error
+        try:
+            message: tuple[Any, ...] = pickle.loads(data)
+        except Exception as error:
+            return "unreadable", traceback.format_exception_only(error)[-1].strip()
         if message[0] == "ready":
             self.pid = message[1]
         return message
@@ -78,17 +105,36 @@ class WorkerHandle:
 
     def exit_code(self) -> int | None:
         """Return the exit code, minus the signal if killed; None while it runs."""
+        if self._exit_code is None:
+            self._exit_code = self._poll()
+        return self._exit_code
+
+    def _poll(self) -> int | None:
+        """Ask the system for the exit code."""
         raise NotImplementedError
 
     def kill(self) -> None:
         """End the process and what it has started."""
         # One that has no pid yet ends by itself, having lost its parent.
         self.connection.close()
-        if self.pid is None:
-            return
+        # The number of one that has ended may be that of another process by now.
+        if self.pid is not None and self.exit_code() is None:
+            self._kill_group(self.pid)
+
+    @staticmethod
+    def _kill_group(pid: int) -> None:
+        if hasattr(os, "killpg"):
+            # It may have moved to another group.
+            for kill in (os.killpg, os.kill):
+                with contextlib.suppress(OSError):
+                    kill(pid, signal.SIGKILL)
+
+    def is_stopped(self) -> bool:
+        """Tell whether a signal has suspended the process, where that can be seen."""
         with contextlib.suppress(OSError):
-            if hasattr(os, "killpg") and os.getpgid(self.pid) == self.pid:
-                os.killpg(self.pid, signal.SIGKILL)
+            stat = Path(f"/proc/{self.pid}/stat").read_text()
+            return stat.rpartition(")")[2].split()[0] == "T"
+        return False
 
     def death(self) -> str:
         """Say how the process ended."""
@@ -101,14 +147,6 @@ class WorkerHandle:
             with contextlib.suppress(ValueError):
                 return f"killed by signal {signal.Signals(-code).name}"
         return f"exit code {code}"
-
-
-def _folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        # It was deleted.
-        return os.sep
 
 
 class SpawnedProcess(WorkerHandle):
@@ -124,13 +162,18 @@ class SpawnedProcess(WorkerHandle):
             name="accsmbo-worker",
             env=dict.fromkeys(THREAD_VARIABLES, "1"),
         )
-        self._process.start()
+        # Its start would unblock the signal.
+        resource_tracker.ensure_running()
+        with started_uninterrupted():
+            self._process.start()
         theirs.close()
         super().__init__(ours)
 
-    def exit_code(self) -> int | None:
-        """Return the exit code, minus the signal if killed; None while it runs."""
+    def _poll(self) -> int | None:
         code: int | None = self._process.exitcode
+        if code is not None and self.pid is not None:
+            # What it has started is still there.
+            self._kill_group(self.pid)
         return code
 
     def kill(self) -> None:
@@ -153,13 +196,12 @@ class ForkedProcess(WorkerHandle):
     def __init__(self, template: "Template") -> None:
         ours, theirs = multiprocessing.Pipe()
         self._template = template
-        template.fork(theirs.fileno())
+        self._template_pid = template.fork(theirs.fileno())
         theirs.close()
         super().__init__(ours)
 
-    def exit_code(self) -> int | None:
-        """Return the exit code, minus the signal if killed; None while it runs."""
-        return None if self.pid is None else self._template.exit_code(self.pid)
+    def _poll(self) -> int | None:
+        return self._template.exit_code(self.pid, self._template_pid)
 
 
 class Template:
@@ -170,38 +212,59 @@ class Template:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
-    def fork(self, fd: int) -> None:
+    def fork(self, fd: int) -> int:
         """Ask for a worker on a connection; it is there when it says ``ready``.
 
         Parameters
         ----------
         fd : int
             Descriptor of the worker's end.
+
+        Returns
+        -------
+        int
+            Process id of the template, the worker's parent.
         """
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 self._start()
+            self._wake()
             control = self._control
             # A template that has died shows as the end of the connection.
             with contextlib.suppress(OSError):
                 socket.send_fds(control, [b"fork"], [fd, 1, 2])  # type: ignore[arg-type]
+            return self._process.pid  # type: ignore[union-attr]
 
-    def exit_code(self, pid: int) -> int | None:
-        """Return the exit code of a worker, None while it runs or is unknown."""
-        from accsmbo.execution._template_process import PID, RUNNING
+    def exit_code(self, pid: int | None, parent: int) -> int | None:
+        """Return the exit code of a worker, None while it runs or is unknown.
+
+        Parameters
+        ----------
+        pid : int or None
+            The worker; None: not known yet.
+        parent : int
+            The template that forked it.
+        """
+        from accsmbo.execution._template_process import ANSWER, PID, RUNNING
 
         with self._lock, contextlib.suppress(OSError):
-            if self._control is None:
+            process, control = self._process, self._control
+            if process is None or control is None or process.pid != parent:
+                # It has died with its template.
+                return -signal.SIGKILL
+            self._wake()
+            if pid is None:
                 return None
-            self._control.send(b"poll" + PID.pack(pid))
-            answer = self._control.recv(PID.size)
-            if len(answer) == PID.size:
-                code = int(PID.unpack(answer)[0])
-                return None if code == RUNNING else code
+            control.send(b"poll" + PID.pack(pid))
+            while answer := control.recv(ANSWER.size):
+                about, code = ANSWER.unpack(answer)
+                # Others are late answers to questions that were given up.
+                if about == pid:
+                    return None if code == RUNNING else int(code)
         return None
 
     def end(self) -> None:
-        """End the template; its workers are not touched."""
+        """End the template, and with it the workers that are left."""
         with self._lock:
             if self._control is not None:
                 self._control.close()
@@ -209,6 +272,11 @@ class Template:
                 self._process.kill()
                 self._process.wait()
             self._process = self._control = None
+
+    def _wake(self) -> None:
+        # One that somebody has stopped would leave us waiting for ever.
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
     def abandon(self) -> None:
         """Forget the template, in a fork of this process: it is the parent's."""
@@ -220,17 +288,20 @@ class Template:
         if self._control is not None:
             self._control.close()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(EXIT_SECONDS)
         program = (
-            f"import sys; sys.path[:] = {sys.path!r}; "
+            f"import sys; sys.path[:] = {str_entries(sys.path)!r}; "
             "from accsmbo.execution._template_process import main; "
             f"main({theirs.fileno()})"
         )
         # One thread each: threads would not survive the fork.
         environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
+        # Ctrl-C in a terminal reaches our whole group, and it would print a traceback.
         self._process = subprocess.Popen(
             [sys.executable, "-c", program],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env=environment,
+            process_group=0,
         )
         theirs.close()

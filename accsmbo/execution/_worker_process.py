@@ -6,16 +6,20 @@ import multiprocessing
 import os
 import pickle
 import queue
+import random
 import signal
 import sys
 import threading
 import traceback
 from typing import Any
 
-from accsmbo.execution._pickling import cloudpickle
-from accsmbo.execution._work import Raised, forget_work, portable, run_fold
+import numpy as np
 
-__all__ = ["limit_memory", "main"]
+from accsmbo.execution._memory import MemoryLimit
+from accsmbo.execution._pickling import cloudpickle
+from accsmbo.execution._work import Fold, Raised, forget_work, portable, run_fold
+
+__all__ = ["main"]
 
 # A worker that no run wants for so long ends itself.
 IDLE_SECONDS = 120.0
@@ -27,48 +31,101 @@ def main(connection: Any) -> None:
     Parameters
     ----------
     connection : Connection
-        Messages in: ``("settings", dict)``, ``("load", source, memory_limit)``,
-        ``("run", fold)``, ``("forget",)``. Messages out: ``("ready", pid)``,
-        ``("started",)``, ``("done", result)``, ``("broken", text)``.
+        Messages in: ``("load", settings, source, memory_limit)``, ``("run", fold)``,
+        ``("forget",)``. Messages out: ``("ready", pid)``, ``("started",)``, ``("done",
+        result, spent)``, ``("broken", text)``, ``("small", bytes needed)``.
     """
     # Ctrl-C in a terminal reaches the whole group: it is the parent's to decide. A
     # group of its own lets the parent end this process with all it has started.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setpgrp"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.setpgrp()
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, inbox), daemon=True).start()
     connection.send_bytes(pickle.dumps(("ready", os.getpid())))
-    source, memory_limit = None, None
+    worker = _Worker(connection)
     while True:
         try:
-            message = pickle.loads(inbox.get(timeout=IDLE_SECONDS))
+            message = inbox.get(timeout=IDLE_SECONDS)
         except queue.Empty:
             return
-        if message[0] == "settings":
-            _apply(message[1])
-        elif message[0] == "load":
-            source, memory_limit = message[1:]
-            _load(connection, source)
-        elif message[0] == "run":
-            connection.send_bytes(pickle.dumps(("started",)))
-            if memory_limit is not None:
-                limit_memory(memory_limit)
-            result = run_fold(source, message[1])  # type: ignore[arg-type]
-            # Forked workers end without flushing what was printed.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            _send(connection, result)
+        try:
+            kind, *arguments = pickle.loads(message)
+        except Exception:
+            worker.say_broken()
         else:
-            forget_work()
+            getattr(worker, kind)(*arguments)
 
 
-def _apply(settings: dict[str, Any]) -> None:
-    sys.path[:] = settings["path"]
-    with contextlib.suppress(OSError):
-        os.chdir(settings["folder"])
-    os.environ.update(settings["environment"])
-    multiprocessing.current_process().authkey = settings["authkey"]
+class _Worker:
+    """Does what the messages say."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._streams = sys.stdout, sys.stderr
+        self._settings: dict[str, Any] = {}
+        self._source: Any = None
+        self._limit: MemoryLimit | None = None
+
+    def load(self, settings: dict[str, Any], source: Any, limit: int | None) -> None:
+        """Take over the caller's settings and its work."""
+        self._settings = settings
+        self._source = source
+        multiprocessing.current_process().authkey = settings["authkey"]
+        sys.path[:] = settings["path"]
+        os.environ.clear()
+        os.environ.update(settings["environment"])
+        try:
+            n_threads = source.open().n_threads
+        except Exception:
+            self.say_broken()
+            return
+        if limit is not None:
+            self._limit = MemoryLimit(limit, n_threads)
+            if limit < self._limit.smallest:
+                self._send("small", self._limit.smallest)
+
+    def run(self, fold: Fold) -> None:
+        """Run a fold and send its result."""
+        self._send("started")
+        self._start_anew()
+        if self._limit is None:
+            result = run_fold(self._source, fold)
+        else:
+            with self._limit:
+                result = run_fold(self._source, fold)
+        # Forked workers end without flushing what was printed.
+        for stream in (sys.stdout, sys.stderr):
+            # It may have been closed, replaced by anything, or removed.
+            with contextlib.suppress(Exception):
+                stream.flush()
+        spent = self._limit is not None and self._limit.spent
+        try:
+            self._send("done", result, spent)
+        except Exception as error:
+            self._send("done", Raised(portable(error)), spent)
+
+    def forget(self) -> None:
+        """Drop the work."""
+        self._source = self._limit = None
+        forget_work()
+
+    def say_broken(self) -> None:
+        """Send the exception that is being handled."""
+        self._send("broken", traceback.format_exc())
+
+    def _start_anew(self) -> None:
+        """Undo what folds before may have changed for this one."""
+        with contextlib.suppress(OSError):
+            os.chdir(self._settings["folder"])
+        sys.stdout, sys.stderr = self._streams
+        # As new as in a new process, and in ten microseconds each.
+        random.seed(int.from_bytes(os.urandom(16)))
+        np.random.seed(int.from_bytes(os.urandom(4)))  # noqa: NPY002
+
+    def _send(self, *message: Any) -> None:
+        self._connection.send_bytes(cloudpickle.dumps(message))
 
 
 def _receive(connection: Any, inbox: "queue.SimpleQueue[bytes]") -> None:
@@ -84,40 +141,3 @@ def _end_group() -> None:
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
-
-
-def _load(connection: Any, source: Any) -> None:
-    try:
-        source.open()
-    except Exception:
-        text = traceback.format_exc()
-        connection.send_bytes(pickle.dumps(("broken", text)))
-
-
-def _send(connection: Any, result: Any) -> None:
-    try:
-        data = cloudpickle.dumps(("done", result))
-    except Exception as error:
-        data = cloudpickle.dumps(("done", Raised(portable(error))))
-    connection.send_bytes(data)
-
-
-def limit_memory(extra: int) -> None:
-    """Let this process allocate so many bytes above what it holds now.
-
-    Parameters
-    ----------
-    extra : int
-        Bytes of address space.
-    """
-    if sys.platform != "linux":
-        return
-    import resource
-
-    with open("/proc/self/statm") as file:
-        held = int(file.read().split()[0]) * resource.getpagesize()
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    soft = held + extra
-    if hard != resource.RLIM_INFINITY:
-        soft = min(soft, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -2,6 +2,7 @@
 """Workers: slots that run folds, behind any executor that has ``submit``."""
 
 import contextlib
+import os
 import queue
 import uuid
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from accsmbo.execution._pickling import cloudpickle
 from accsmbo.execution._work import (
+    CORES_VARIABLE,
     Finished,
     Fold,
     Inline,
@@ -287,7 +289,9 @@ class OwnThreads(FutureWorkers):
 
     def __init__(self, work: Work, n_slots: int) -> None:
         n_threads = work.n_threads
-        # OpenMP keeps its limit for each thread, BLAS for the process.
+        self._cores = os.environ.get(CORES_VARIABLE)
+        os.environ[CORES_VARIABLE] = str(n_threads)
+        # OpenMP keeps its limit for each thread; BLAS and joblib for the process.
         self._limits = threadpool_limits(limits=n_threads)
         self._threads = ThreadPoolExecutor(
             n_slots, "accsmbo", initializer=threadpool_limits, initargs=(n_threads,)
@@ -299,3 +303,7 @@ class OwnThreads(FutureWorkers):
         self._threads.shutdown(wait=True, cancel_futures=True)
         super().close()
         self._limits.restore_original_limits()
+        if self._cores is None:
+            os.environ.pop(CORES_VARIABLE, None)
+        else:
+            os.environ[CORES_VARIABLE] = self._cores

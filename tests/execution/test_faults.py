@@ -21,9 +21,7 @@ from accsmbo.execution._minimize import _FunctionObjective
 from accsmbo.optimizers import RandomSearch
 from accsmbo.storage import Journal, JournalStorage
 from tests.execution._functions import SPACE, Misbehaves, Notes, loss
-
-ROOT = Path(__file__).parents[2]
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
+from tests.execution._processes import ROOT, ended, linux_only, state_of, wait_for
 
 
 class Marks(Notes):
@@ -126,7 +124,7 @@ def test_twenty_workers_killed_cost_only_trials_hit_twice(tmp_path):
             assert "killed by signal SIGKILL, 2 times" in evaluation.error
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@linux_only
 def test_kills_that_hit_no_trial_twice_lose_nothing(tmp_path):
     notes = Marks(tmp_path, seconds=0.1)
     killer = SparingKiller(notes, 20, 0.05)
@@ -231,36 +229,18 @@ if __name__ == "__main__":
 """
 
 
-def wait_for(condition, seconds=40.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def state_of(pid):
-    """Return the state letter of a process; None: it is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return None
-
-
-def ended(pid):
-    """Whether a process is gone (a zombie is: nobody may collect it here)."""
-    return state_of(pid) in ("Z", None)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@linux_only
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_signal_loses_nothing_and_leaves_no_process(tmp_path, number):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_loses_nothing_and_leaves_nothing(tmp_path, number):
     journal = tmp_path / "study.jsonl"
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     program = PROGRAM.format(folder=str(tmp_path), journal=str(journal))
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)},
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -270,13 +250,14 @@ def test_a_signal_loses_nothing_and_leaves_no_process(tmp_path, number):
     process.send_signal(number)
     output, _ = process.communicate(timeout=20)
     wait_for(lambda: all(ended(pid) for pid in pids), 10.0)
+    assert list(scratch.iterdir()) == []
     history = JournalStorage(journal).load()
     assert len(history) >= 5
     status = JournalStorage(journal).status()
     assert status.n_trials == 500
     if number == signal.SIGKILL:
         assert status.state == "unknown"
-    if number == signal.SIGINT:
+    else:
         assert (status.state, status.reason) == ("ended", "interrupted")
         assert process.returncode == 0
         n, best = output.split()
