@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from accsmbo import Categorical, Integer, Real, SMBOSearchCV, Space, minimize
 from accsmbo.exceptions import SearchInterruptedWarning
-from accsmbo.history import Evaluation, Span
+from accsmbo.history import Evaluation, Route, Span
 from accsmbo.optimizers import SMBO, RandomSearch
 from accsmbo.search import GridSearchCV, RandomizedSearchCV
 from accsmbo.storage import (
@@ -424,3 +424,16 @@ def test_a_full_disk_ends_the_search_with_all_results(path, room, monkeypatch):
 def test_storage_must_be_a_path():
     with pytest.raises(TypeError, match="storage must be a path or a JournalStorage"):
         minimize(loss, SPACE, storage=3)
+
+
+def test_a_journal_keeps_how_its_trials_were_found(tmp_path):
+    path = tmp_path / "study.jsonl"
+    space = Space({"x": Real(0, 1)})
+    first, last = Route("joint", "fits"), Route("estimator", "not confirmed")
+    for route in (first, last, last):
+        with JournalStorage(path).open(space, {"f": "1"}, seed=0) as journal:
+            journal.routed(route)
+            journal.ended("budget")
+    assert JournalStorage(path).load().route == last
+    assert JournalStorage(path).status().reason == "budget"
+    assert sum('"route"' in line for line in path.read_text().splitlines()) == 2

@@ -139,6 +139,9 @@ def _facts(summary: Summary) -> Markup:
         facts.append(("Partly evaluated", str(summary.n_partial)))
     if summary.best:
         facts.append((f"Best {what}", format_number(summary.best[0].value, 5)))
+    route = summary.study.history.route
+    if route is not None:
+        facts.append(("Solver", f"{route.solver} ({route.reason})"))
     if summary.seconds is not None:
         facts.append(("Time", duration(summary.seconds)))
     if summary.n_workers:

@@ -149,8 +149,9 @@ class BaseOptimizerSearchCV(SearchResults):
         scheduler = TwoStacks() if isinstance(optimizer, AccSMBO) else None
         return Plan(objective, n_trials, scheduler)
 
-    def _note_route(self, optimizer, plan):
-        """Keep in the history how its trials were found."""
+    def _final_route(self, optimizer, plan):
+        """Return the route that was taken in the end."""
+        return plan.route
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
@@ -204,10 +205,12 @@ class BaseOptimizerSearchCV(SearchResults):
             plan = plan._replace(objective=objective, n_trials=n_trials)
         store = PredictionStore.of(plan.objective) if self.keep_predictions else None
         with search_journal(self, plan.objective, optimizer) as journal:
+            _note_route(journal, plan.route)
             reason, callback_error = self._run(
                 optimizer, plan, begin, callbacks, store, journal
             )
-        self._note_route(optimizer, plan)
+            optimizer.history.route = self._final_route(optimizer, plan)
+            _note_route(journal, optimizer.history.route)
         self._store_results(optimizer, scorers, refit_metric, reason, plan.n_trials)
         if store is not None:
             store.update(optimizer.history)
@@ -387,3 +390,8 @@ class BaseOptimizerSearchCV(SearchResults):
         self.best_estimator_ = estimator
         if hasattr(estimator, "feature_names_in_"):
             self.feature_names_in_ = estimator.feature_names_in_
+
+
+def _note_route(journal, route):
+    if journal is not None and route is not None:
+        journal.routed(route)

@@ -90,9 +90,8 @@ class GradientSearchCV(OptimizerSearchCV):
         n = n_affordable(objective, n_trials) if self.solver == "auto" else None
         return GradientObjective.from_values(objective, n_gradients=n)
 
-    def _note_route(self, optimizer, plan):
-        """Keep the route in the history; the joint one where it was confirmed."""
-        route, history = plan.route, optimizer.history
-        if route.solver == "joint" and not plan.scheduler.confirms(history):
-            route = self._fallback("its own fits did not confirm the joint optimum")
-        history.route = route
+    def _final_route(self, optimizer, plan):
+        """Return the joint route where it was confirmed, else what took its place."""
+        if plan.route.solver != "joint" or plan.scheduler.confirms(optimizer.history):
+            return plan.route
+        return self._fallback("its own fits did not confirm the joint optimum")

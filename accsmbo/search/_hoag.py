@@ -251,7 +251,8 @@ class HOAGSearchCV(GradientSearchCV):
     def _with_gradients(self, objective, n_trials):
         return GradientObjective.from_values(objective)
 
-    def _note_route(self, optimizer, plan):
-        super()._note_route(optimizer, plan)
-        if optimizer.history.route.solver == "joint":
+    def _final_route(self, optimizer, plan):
+        route = super()._final_route(optimizer, plan)
+        if route.solver == "joint":
             optimizer.converged_ = True
+        return route

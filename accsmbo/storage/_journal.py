@@ -25,7 +25,7 @@ from accsmbo._digest import digest
 from accsmbo._files import check_folder, check_regular, new_beside
 from accsmbo._warnings import warn_user
 from accsmbo.exceptions import JournalWarning
-from accsmbo.history import Evaluation, Trial
+from accsmbo.history import Evaluation, Route, Trial
 from accsmbo.space import Space
 from accsmbo.storage._lock import lock, unlock
 from accsmbo.storage._reading import (
@@ -42,6 +42,7 @@ from accsmbo.storage._records import (
     encode_space,
     encode_trial,
     events_of,
+    route_of,
 )
 from accsmbo.storage._status import ending_of, reason_of
 
@@ -135,6 +136,7 @@ class Journal:
         _check_same_study(_differing(self._marks, _marks([self._header])), self.path)
         self.events = events_of(records, self._space, self.path)
         self._ending = ending_of(records, self.path)
+        self._route = route_of(records, self.path)
         self._kept: list[tuple[str, Trial, Evaluation | None]] = list(self.events)
         self._started: list[dict[str, Any]] = []
         self._n_lines, self._end = len(records), content.end
@@ -216,6 +218,18 @@ class Journal:
             self._write({"ended": ending})
         self._ending = ending
 
+    def routed(self, route: Route) -> None:
+        """Record how the trials are found, unless the journal says the same already.
+
+        Parameters
+        ----------
+        route : Route
+            Solver and reason.
+        """
+        if route != self._route:
+            self._note({"route": route._asdict()})
+        self._route = route
+
     def became(self, fingerprint: Mapping[str, str]) -> None:
         """Record what a run made of parts of the fingerprint.
 
@@ -230,10 +244,14 @@ class Journal:
         """
         new = {k: v for k, v in fingerprint.items() if v not in self._marks[k]}
         if new:
-            ending = self._ending
-            with contextlib.suppress(OSError):
-                self._write({"became": new})
-            self._ending = ending
+            self._note({"became": new})
+
+    def _note(self, record: dict[str, Any]) -> None:
+        """Write what is no part of the history; where it cannot be, it is not."""
+        ending = self._ending
+        with contextlib.suppress(OSError):
+            self._write(record, sync=False)
+        self._ending = ending
 
     def close(self) -> None:
         """Close the file and give up the lock."""

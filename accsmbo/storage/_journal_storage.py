@@ -11,7 +11,7 @@ from accsmbo.space import Space
 from accsmbo.storage._checks import whole
 from accsmbo.storage._journal import Journal
 from accsmbo.storage._reading import decoding, read_records, warn_of_damage
-from accsmbo.storage._records import decode_space, events_of
+from accsmbo.storage._records import decode_space, events_of, route_of
 from accsmbo.storage._status import JournalStatus, status_of
 
 __all__ = ["JournalStorage"]
@@ -98,6 +98,7 @@ class JournalStorage:
         with decoding(path, 1):
             found = decode_space(content.records[0]["space"])
         history = History(found if given is None else given)
+        history.route = route_of(content.records, path)
         events = events_of(content.records, given, path, found)
         for kind, trial, evaluation in events:
             if kind == "told" and evaluation is not None:

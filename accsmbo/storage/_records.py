@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from accsmbo.history import Evaluation, Span, Trial
+from accsmbo.history import Evaluation, Route, Span, Trial
 from accsmbo.space import Categorical, Dimension, Integer, Real, Space
 from accsmbo.storage._checks import moment, number, point, text, whole
 from accsmbo.storage._reading import decoding
@@ -26,6 +26,7 @@ __all__ = [
     "encode_space",
     "encode_trial",
     "events_of",
+    "route_of",
 ]
 
 # Of an evaluation, what is a number or left out.
@@ -207,6 +208,17 @@ def decode_evaluation(record: dict[str, Any]) -> Evaluation:
         for worker, start, end in values.get("spans", ())
     )
     return Evaluation(**values)
+
+
+def route_of(records: Sequence[dict[str, Any]], path: Path) -> Route | None:
+    """Return how the trials of a journal were found, as its last record of it says."""
+    for line, record in reversed([*enumerate(records, 1)]):
+        if "route" in record:
+            with decoding(path, line):
+                for name in Route._fields:
+                    text(record["route"], name)
+                return Route(**record["route"])
+    return None
 
 
 def events_of(

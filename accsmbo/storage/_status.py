@@ -16,6 +16,8 @@ __all__ = ["JournalStatus", "ending_of", "reason_of", "status_of"]
 # An error may carry a whole table; its kind and its first words are enough.
 MAX_ERROR = 300
 
+NOTES = ("became", "route")  # records that do not go on with a study
+
 
 @dataclass(frozen=True)
 class JournalStatus:
@@ -117,7 +119,7 @@ def ending_of(records: Sequence[dict[str, Any]], path: Path) -> dict[str, Any] |
         ``reason``, ``time`` and perhaps ``error``.
     """
     last = len(records)
-    while last and "became" in records[last - 1]:
+    while last and not records[last - 1].keys().isdisjoint(NOTES):
         last -= 1
     if not last or "ended" not in records[last - 1]:
         return None
