@@ -2,6 +2,7 @@
 """Files that are read and written: regular ones, replaced whole, never by a link."""
 
 import contextlib
+import errno
 import itertools
 import os
 import secrets
@@ -126,7 +127,13 @@ def replacing(path: Path, name: str) -> Iterator[IO[bytes]]:
 def _open_now(path: str, flags: int) -> int:
     """Open a pipe or device; an error, and no waiting, where nobody reads a pipe."""
     at_once = getattr(os, "O_NONBLOCK", 0)
-    handle = os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC) | at_once)
+    try:
+        handle = os.open(path, flags & ~(os.O_CREAT | os.O_TRUNC) | at_once)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        why = "nobody reads this pipe. Start the reader first"
+        raise OSError(error.errno, why, str(path)) from error
     if at_once:
         os.set_blocking(handle, True)
     return handle

@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FileNotFoundError as error:
         return _fail(f"there is no file {error.filename!r}")
     except OSError as error:
-        return _fail(f"{error.filename!r}: {error.strerror}")
+        # A device that is full does not say its name.
+        name = error.filename or getattr(options, "output", None) or options.journal
+        return _fail(f"{str(name)!r}: {error.strerror}")
     except (ImportError, ValueError) as error:
         return _fail(str(error))
     except KeyboardInterrupt:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accsmbo.history import Trial
 from accsmbo.storage._values import decode
 
-__all__ = ["moment", "number", "point", "text", "whole"]
+__all__ = ["amount", "moment", "number", "point", "slopes", "text", "whole"]
 
 MAX_WHOLE = 2**63
 # 30,000 years: differences and their squares are finite.
@@ -27,9 +28,31 @@ def whole(record: Mapping[str, Any], name: str, end: int = MAX_WHOLE) -> int:
 def number(record: Mapping[str, Any], name: str) -> float | None:
     """Return a number, which may be infinite, or None."""
     value = decode(record[name])
-    if value is not None and type(value) not in (int, float):
+    # An integer that is no float would fail in the first array.
+    if value is not None and (
+        type(value) not in (int, float)
+        or (type(value) is int and abs(value) > MAX_WHOLE)
+    ):
         raise TypeError(f"{name!r} must be a number, got {value!r}")
     return value  # type: ignore[no-any-return]
+
+
+def amount(record: Mapping[str, Any], name: str) -> float | None:
+    """Return a number from 0 on, or None."""
+    value = number(record, name)
+    if value is not None and not value >= 0.0:
+        raise TypeError(f"{name!r} must be at least 0, got {value!r}")
+    return value
+
+
+def slopes(gradient: Mapping[str, Any], trial: Trial) -> dict[str, float]:
+    """Return a gradient with respect to parameters of a trial."""
+    if not set(gradient) <= set(trial.params):
+        raise TypeError(f"'gradient' must be of parameters, got {gradient!r}")
+    found = {name: number(gradient, name) for name in gradient}
+    if None in found.values():
+        raise TypeError(f"'gradient' must hold numbers, got {gradient!r}")
+    return found  # type: ignore[return-value]
 
 
 def moment(value: Any, name: str) -> float:

@@ -8,7 +8,15 @@ from typing import Any
 
 from accsmbo.history import Evaluation, Route, Span, Trial
 from accsmbo.space import Categorical, Dimension, Integer, Real, Space
-from accsmbo.storage._checks import moment, number, point, text, whole
+from accsmbo.storage._checks import (
+    amount,
+    moment,
+    number,
+    point,
+    slopes,
+    text,
+    whole,
+)
 from accsmbo.storage._reading import decoding
 from accsmbo.storage._values import (
     NotData,
@@ -155,8 +163,8 @@ def decode_trial(
         unit=unit,
         subspace=index,
         seed=whole(record, "seed"),
-        tolerance=number(record, "tolerance"),
-        fidelity=number(record, "fidelity"),
+        tolerance=amount(record, "tolerance"),
+        fidelity=amount(record, "fidelity"),
     )
 
 
@@ -185,8 +193,8 @@ def encode_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     return record
 
 
-def decode_evaluation(record: dict[str, Any]) -> Evaluation:
-    """Return an evaluation; fields of later versions are left out."""
+def decode_evaluation(record: dict[str, Any], trial: Trial) -> Evaluation:
+    """Return the evaluation of a trial; fields of later versions are left out."""
     known = {field.name for field in fields(Evaluation)}
     values = {k: decode(v) for k, v in record.items() if k in known}
     values |= {name: number(record, name) for name in NUMBERS if name in record}
@@ -196,8 +204,7 @@ def decode_evaluation(record: dict[str, Any]) -> Evaluation:
     if not all(isinstance(fold, dict) for fold in record.get("folds", ())):
         raise TypeError("'folds' must be records")
     if "gradient" in record:
-        gradient = record["gradient"]
-        values["gradient"] = {name: number(gradient, name) for name in gradient}
+        values["gradient"] = slopes(record["gradient"], trial)
     values["folds"] = tuple(values.get("folds", ()))
     values["spans"] = tuple(
         Span(
@@ -270,6 +277,6 @@ def events_of(
                     when = "was told before" if key in trials else "was never asked"
                     raise ValueError(f"trial {key} {when}")
                 open_.remove(key)
-                told = decode_evaluation(record["evaluation"])
+                told = decode_evaluation(record["evaluation"], trials[key])
                 events.append(("told", trials[key], told))
     return events

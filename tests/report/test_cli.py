@@ -100,6 +100,22 @@ def test_places_that_cannot_be_read_or_written(journal, tmp_path, capsys):
     assert "another file than the journal" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(os.name == "nt", reason="files of other kinds")
+def test_pages_for_devices_and_pipes(journal, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    assert main(["report", str(journal), "-o", "/dev/null"]) == 0
+    assert Path("/dev/null").is_char_device()
+    for place, message in (
+        ("/dev/full", "error: '/dev/full': No space left"),
+        (tmp_path / "pipe", "pipe': nobody reads this pipe"),
+        (tmp_path, "out must be a regular file"),
+    ):
+        assert main(["report", str(journal), "-o", str(place)]) == 1
+        assert message in capsys.readouterr().err
+    assert Path("/dev/full").is_char_device()
+    assert (tmp_path / "pipe").is_fifo()
+
+
 @pytest.mark.parametrize(
     "words",
     [[], ["other"], ["show"], ["report", "a", "--interval", "0"]],
