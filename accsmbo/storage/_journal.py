@@ -82,7 +82,7 @@ class Journal:
     --------
     >>> import pathlib, tempfile
     >>> from accsmbo import SMBO, JournalStorage, Real, Space
-    from accsmbo.history import Evaluation
+    >>> from accsmbo.history import Evaluation
     >>> storage = JournalStorage(pathlib.Path(tempfile.mkdtemp()) / "study.jsonl")
     >>> space = Space({"x": Real(-1, 2)})
     >>> with storage.open(space, {"loss": "x squared"}, seed=0) as journal:
