@@ -10,6 +10,10 @@ from typing import Any
 
 __all__ = ["globals_of", "is_at", "is_installed"]
 
+# Known by name wherever they lie: an editable install is in no usual folder.
+LIBRARIES = frozenset(
+    ["accsmbo", "joblib", "numpy", "pandas", "polars", "scipy", "sklearn"]
+)
 GLOBAL_LOADS = frozenset(["LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"])
 
 
@@ -32,7 +36,7 @@ def _is_package(module: str | None) -> bool:
     root = (module or "").partition(".")[0]
     if root in ("__main__", "__mp_main__"):
         return False  # whatever file was started: `python -m` starts one of a package
-    if root in sys.stdlib_module_names or root == __name__.partition(".")[0]:
+    if root in sys.stdlib_module_names or root in LIBRARIES:
         return True
     file = getattr(sys.modules.get(module or ""), "__file__", None) or ""
     return bool({"site-packages", "dist-packages"} & set(PurePath(file).parts))

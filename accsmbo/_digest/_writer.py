@@ -216,6 +216,11 @@ class Writer:
             codes = value.codes if hasattr(value, "codes") else value.cat.codes
             ordered = bool(dtype.ordered)
             self._items("categories", [dtype.categories, ordered, np.asarray(codes)])
+        elif hasattr(dtype, "tz"):  # times of UTC, without an object for each
+            self._array(np.asarray(value, dtype=f"M8[{dtype.unit}]"))
+        elif getattr(getattr(dtype, "numpy_dtype", None), "kind", "O") in "biuf":
+            self._array(value.isna().to_numpy())
+            self._array(value.to_numpy(dtype=dtype.numpy_dtype, na_value=0))
         else:
             self._array(value.to_numpy(dtype=object))
 
