@@ -272,7 +272,7 @@ class FoldHypergradient:
         NotDifferentiableError
             If the model, one of its settings or the metric rules gradients out.
         """
-        estimator = clone(self.estimator).set_params(**params)
+        estimator = _with_params(self.estimator, params)
         known = differentiable_names(estimator, self.names, self.scoring)
         _, prefix, final = last_step(estimator)
         _check_values(final)
@@ -328,7 +328,7 @@ class FoldHypergradient:
         NotDifferentiableError
             If the model, one of its settings or the metric rules gradients out.
         """
-        estimator = clone(self.estimator).set_params(**params)
+        estimator = _with_params(self.estimator, params)
         known = differentiable_names(estimator, self.names, self.scoring)
         _, prefix, final = last_step(estimator)
         problem, X_test = self._problem(estimator, params, known)
@@ -358,7 +358,7 @@ class FoldHypergradient:
         """
         if result.attributes is None:
             return None
-        estimator = clone(self.estimator).set_params(**params)
+        estimator = _with_params(self.estimator, params)
         _, prefix, final = last_step(estimator)
         columns = self.X_train
         if prefix:
@@ -440,6 +440,11 @@ class FoldHypergradient:
             self._transformed = (key, (transformers, X_train, X_test))
         found: tuple[list[Pipeline], Any, Any] = self._transformed[1]
         return found
+
+
+def _with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """Return a clone with parameters set; those that are estimators are cloned too."""
+    return clone(estimator).set_params(**clone(dict(params), safe=False))
 
 
 def _adjoint_tolerance(tolerance: float) -> float:
