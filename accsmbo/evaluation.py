@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from accsmbo._predictions import fold_predictions, predicted_classes
+from accsmbo._scoring_error import watched_scorer
 from accsmbo._sklearn_private import fit_and_score, safe_split
 from accsmbo.history import Evaluation, Trial
 
@@ -171,7 +172,7 @@ class CrossValidationObjective:
         dict
             ``test_scores``, ``train_scores`` where asked, ``fit_time``, ``score_time``
             (seconds), ``n_test_samples``, ``fit_error`` (a traceback or None),
-            ``predictions`` where asked.
+            ``score_error`` where the scorer raised, ``predictions`` where asked.
         """
         train, test = self.splits[index]
         record = self._fit_and_score(
@@ -243,7 +244,8 @@ class CrossValidationObjective:
         Evaluation
             The value is minus the mean test score: a loss.
         """
-        errors = [f["fit_error"] for f in folds if f["fit_error"] is not None]
+        found = [fold["fit_error"] or fold.get("score_error") for fold in folds]
+        errors = [error for error in found if error is not None]
         loss = float(np.mean([self.loss(fold) for fold in folds]))
         finite = math.isfinite(loss)
         if not finite and not errors:
@@ -290,11 +292,12 @@ class CrossValidationObjective:
 
         ``train``: rows to fit on; ``params``: what to set, None: those of the trial.
         """
+        scorer = watched_scorer(self.scorer, self.metric)
         record: dict[str, Any] = fit_and_score(
             estimator,
             self.X,
             self.y,
-            scorer=self.scorer,
+            scorer=scorer,
             train=train,
             test=self.splits[index][1],
             verbose=self.verbose,
@@ -310,7 +313,9 @@ class CrossValidationObjective:
             error_score=self.error_score,
             **(callback or {}),
         )
-        return record
+        return (
+            record if scorer.error is None else record | {"score_error": scorer.error}
+        )
 
     def _without_estimator(
         self, record: dict[str, Any], train: Any, test: Any

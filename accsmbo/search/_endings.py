@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What happens after each candidate, and what is said when a search ends early."""
 
+import numpy as np
+
 from accsmbo._warnings import warn_user
 from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution import StopReason
 from accsmbo.execution._study import resume_hint
 
-__all__ = ["AfterTrial", "raise_nothing_finished", "warn_interrupted"]
+__all__ = [
+    "AfterTrial",
+    "nothing_scored",
+    "raise_nothing_finished",
+    "raise_nothing_scored",
+    "warn_interrupted",
+]
+
+# So many candidates without a score say that there will be none.
+FEW = 3
 
 
 class AfterTrial:
@@ -43,7 +54,67 @@ class AfterTrial:
         except Exception as error:
             self.error = error
             return True
-        return any(answers)
+        hopeless = nothing_scored(history) and _every_choice_was_tried(history)
+        return hopeless or any(answers)
+
+
+def nothing_scored(records):
+    """Whether a few candidates are finished, and the scorer raised wherever it ran.
+
+    Parameters
+    ----------
+    records : sequence of (Trial, Evaluation)
+        Finished candidates.
+
+    Returns
+    -------
+    bool
+        False too where scores are NaN for another reason: scikit-learn warns of that.
+    """
+    folds = [fold for _, evaluation in records for fold in evaluation.folds]
+    errors = [fold.get("score_error") for fold in folds if fold["fit_error"] is None]
+    return (
+        len(records) >= FEW
+        and bool(errors)
+        and all(errors)
+        and all(evaluation.failed for _, evaluation in records)
+    )
+
+
+def raise_nothing_scored(records):
+    """Raise ValueError from the scorer's own exception.
+
+    Parameters
+    ----------
+    records : sequence of (Trial, Evaluation)
+        Finished candidates, for which :func:`nothing_scored`.
+    """
+    folds = [fold for _, evaluation in records for fold in evaluation.folds]
+    error = next(fold["score_error"] for fold in folds if fold.get("score_error"))
+    said = error.strip().splitlines()[-1]
+    raise ValueError(
+        "scoring must give a finite score on at least one fold, but the scorer raised "
+        f"on each of them, for all of the first {len(records)} candidates: {said}. "
+        "Choose a metric that suits the target and the estimator; "
+        "error_score='raise' shows where it was raised."
+    ) from getattr(error, "exception", None)
+
+
+def _every_choice_was_tried(history):
+    """Whether no unordered choice is left that might get on with the scorer.
+
+    A metric of probabilities, for one, fails for some losses of a model only.
+    """
+    tried = history.trials
+    for index, subspace in enumerate(history.space.subspaces):
+        seen = np.array([t.unit for t in tried if t.subspace == index])
+        if len(seen) == 0:
+            return False
+        levels = subspace.levels[subspace.categorical]
+        counts = [len(set(column)) for column in seen.T[subspace.categorical]]
+        if any(counts < levels):
+            return False
+    return True
 
 
 def raise_nothing_finished(reason, timeout, n_folds):

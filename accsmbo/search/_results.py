@@ -12,7 +12,12 @@ from accsmbo._sklearn_private import (
     warn_or_raise_about_fit_failures,
 )
 from accsmbo.execution import StopReason
-from accsmbo.search._endings import raise_nothing_finished, warn_interrupted
+from accsmbo.search._endings import (
+    nothing_scored,
+    raise_nothing_finished,
+    raise_nothing_scored,
+    warn_interrupted,
+)
 from accsmbo.search._missing_folds import (
     correct_for_missing_folds,
     filled,
@@ -45,9 +50,11 @@ class SearchResults(BaseSearchCV):
         self._own["objective_metric_"] = self._objective_metric(first_scores)
         params = [trial.params for trial, _ in records]
         run = folds_run(records, self.n_splits_)
-        self.cv_results_ = self._format_results(
-            params, self.n_splits_, filled(records, run)
-        )
+        rows = [
+            {key: value for key, value in fold.items() if key != "score_error"}
+            for fold in filled(records, run)
+        ]
+        self.cv_results_ = self._format_results(params, self.n_splits_, rows)
         if not run.all():
             correct_for_missing_folds(self.cv_results_, run)
         may_win = np.ones(len(records), dtype=bool)
@@ -68,6 +75,8 @@ class SearchResults(BaseSearchCV):
             if self.selection is None:
                 raise
             raise ValueError(f"{error}{self.selection.advice(records)}") from error
+        if nothing_scored(records):
+            raise_nothing_scored(records)
 
     def _objective_metric(self, scores):
         if not self.multimetric_:
