@@ -252,6 +252,7 @@ def ended(pid):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_signal_loses_nothing_and_leaves_no_process(tmp_path, number):
     journal = tmp_path / "study.jsonl"
@@ -283,6 +284,7 @@ def test_a_signal_loses_nothing_and_leaves_no_process(tmp_path, number):
         assert float(best) == history.best_value
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_a_result_is_stored_splits_nothing(tmp_path, monkeypatch):
     told = Journal.told
 
@@ -295,17 +297,13 @@ def test_ctrl_c_while_a_result_is_stored_splits_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Journal, "told", interrupted)
     path = tmp_path / "study.jsonl"
-    # pytest-xdist ignores the signal in its workers.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.warns(SearchInterruptedWarning, match="after 4 of 9 trials"):
-            history = minimize(loss, SPACE, n_trials=9, storage=path, random_state=0)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.warns(SearchInterruptedWarning, match="after 4 of 9 trials"):
+        history = minimize(loss, SPACE, n_trials=9, storage=path, random_state=0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert len(history) == len(JournalStorage(path).load()) == 4
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("n_trials", [3, 9], ids=["at the end", "twice"])
 def test_ctrl_c_while_the_end_is_recorded_loses_nothing(
     tmp_path, monkeypatch, n_trials
@@ -325,16 +323,27 @@ def test_ctrl_c_while_the_end_is_recorded_loses_nothing(
     calls = []
     monkeypatch.setattr(Journal, "ended", interrupted)
     path = tmp_path / "study.jsonl"
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.warns(SearchInterruptedWarning, match="interrupted after 3 of"):
-            history = minimize(
-                loss_of_three, SPACE, n_trials=n_trials, storage=path, random_state=0
-            )
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.warns(SearchInterruptedWarning, match="interrupted after 3 of"):
+        history = minimize(
+            loss_of_three, SPACE, n_trials=n_trials, storage=path, random_state=0
+        )
     assert len(history) == len(JournalStorage(path).load()) == 3
     assert JournalStorage(path).status().state == "ended"
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_where_ctrl_c_is_ignored_it_does_not_end_a_run(tmp_path):
+    """As of a program that was started by nohup."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the fixture puts it back
+
+    def interrupted(params):
+        os.kill(os.getpid(), signal.SIGINT)
+        return loss(params)
+
+    path = tmp_path / "study.jsonl"
+    history = minimize(interrupted, SPACE, n_trials=5, storage=path, random_state=0)
+    assert len(history) == len(JournalStorage(path).load()) == 5
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
 def test_an_interrupt_from_a_call_in_a_worker_ends_the_run():

@@ -179,6 +179,7 @@ def test_watch_as_a_process_ends_with_the_search(tmp_path):
     search.communicate(timeout=60)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_watch_as_a_process_ends_by_ctrl_c_with_a_last_page(tmp_path):
     search, watch, out = watching(tmp_path, 60)
     wait_for(out.exists)
