@@ -4,7 +4,8 @@
 import inspect
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import GridSearchCV
 
 import accsmbo
 import accsmbo.search
@@ -30,6 +31,35 @@ def make_search(cls, estimator, space, **kwargs):
 def rows_of(X, part):
     """Positions in X of the rows of `part`."""
     return [int(np.flatnonzero((x == X).all(axis=1))[0]) for x in part]
+
+
+def assert_rows_are_plain(search, X, y, *, fit_params=None, score_params=None):
+    """Check every row of ``cv_results_`` against scikit-learn's own evaluation.
+
+    A row that says it is approximate must lie within its stated error.
+    """
+    results = search.cv_results_
+    errors = results.get("score_error_estimate", np.zeros(len(results["params"])))
+    for params, mean, error in zip(
+        results["params"], results["mean_test_score"], errors, strict=True
+    ):
+        scores = plain_scores(search, params, X, y, fit_params, score_params)
+        np.testing.assert_allclose(mean, np.mean(scores), rtol=1e-12, atol=error)
+    best = plain_scores(search, search.best_params_, X, y, fit_params, score_params)
+    np.testing.assert_allclose(search.best_score_, np.mean(best), rtol=1e-12)
+
+
+def plain_scores(search, params, X, y, fit_params=None, score_params=None):
+    """Score a candidate fold by fold as ``cross_val_score`` does."""
+    grid = GridSearchCV(
+        clone(search.estimator),
+        {name: [value] for name, value in params.items()},
+        scoring=search.scoring,
+        cv=search.cv,
+        refit=False,
+    )
+    grid.fit(X, y, **(fit_params or {}), **(score_params or {}))
+    return [grid.cv_results_[f"split{i}_test_score"][0] for i in range(grid.n_splits_)]
 
 
 class Recorder(ClassifierMixin, BaseEstimator):

@@ -36,12 +36,23 @@ def check_names(estimator: Any, space: Space) -> None:
             try:
                 # Estimators of third parties may take names that they do not list.
                 clone(estimator).set_params(**{name: dimension.from_unit(0.5)})
-            except ValueError as error:
+            except (ValueError, AttributeError) as error:
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {estimator}. "
-                    f"{closest_names(name, valid)} Valid parameters are: "
-                    f"{sorted(valid)!r}. Rename it in the search space."
+                    f"{_empty_owner(name, valid) or closest_names(name, valid)} Valid "
+                    f"parameters are: {sorted(valid)!r}. Rename it in the search space."
                 ) from error
+
+
+def _empty_owner(name: str, valid: Any) -> str:
+    """Say where the name is one of a step that is None, "drop" or "passthrough"."""
+    owner = name.rpartition("__")[0]
+    if owner not in valid or hasattr(valid[owner], "set_params"):
+        return ""
+    return (
+        f"{owner!r} is {valid[owner]!r}, which has no parameters: set an estimator "
+        "there, or search over it too."
+    )
 
 
 def _owner_is_searched(name: str, searched: Any) -> bool:
