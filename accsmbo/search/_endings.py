@@ -77,6 +77,8 @@ def nothing_scored(records):
         len(records) >= FEW
         and bool(errors)
         and all(errors)
+        # Many metrics are undefined on one row: NaN there, as in scikit-learn.
+        and any(fold["n_test_samples"] > 1 for fold in folds)
         and all(evaluation.failed for _, evaluation in records)
     )
 

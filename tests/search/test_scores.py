@@ -156,3 +156,13 @@ def test_a_metric_undefined_on_every_fold_is_said_once_as_in_scikit_learn(n_iter
     assert sum("test scores are non-finite" in text for text in said) == 1
     assert sum("R^2 score is not well-defined" in text for text in said) == 12 * n_iter
     assert np.isnan(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("n_iter", [4, 8])
+@pytest.mark.filterwarnings(FAILED)
+def test_a_scorer_that_refuses_single_rows_gives_nan_as_in_scikit_learn(n_iter):
+    """Case 105: https://github.com/scikit-learn/scikit-learn/issues/15900."""
+    search = SMBOSearchCV(SVC(), C, n_iter=n_iter, cv=LeaveOneOut(), scoring=raising)
+    with pytest.warns(UserWarning, match="test scores are non-finite"):
+        search.fit(*small_data(12))
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
