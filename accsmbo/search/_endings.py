@@ -54,7 +54,7 @@ class AfterTrial:
         except Exception as error:
             self.error = error
             return True
-        hopeless = nothing_scored(history) and _every_choice_was_tried(history)
+        hopeless = nothing_scored(history) and _all_sides_were_tried(history)
         return hopeless or any(answers)
 
 
@@ -102,20 +102,25 @@ def raise_nothing_scored(records):
     ) from getattr(error, "exception", None)
 
 
-def _every_choice_was_tried(history):
-    """Whether no unordered choice is left that might get on with the scorer.
+def _all_sides_were_tried(history):
+    """Whether each unordered choice and both halves of each range have been tried.
 
-    A metric of probabilities, for one, fails for some losses of a model only.
+    A scorer may get on with some candidates only: a metric of probabilities with some
+    losses of a model, any metric with steps that do not diverge.
     """
     tried = history.trials
     for index, subspace in enumerate(history.space.subspaces):
-        seen = np.array([t.unit for t in tried if t.subspace == index])
-        if len(seen) == 0:
+        seen = [t.unit for t in tried if t.subspace == index]
+        if not seen:
             return False
-        levels = subspace.levels[subspace.categorical]
-        counts = [len(set(column)) for column in seen.T[subspace.categorical]]
-        if any(counts < levels):
-            return False
+        kinds = zip(subspace.categorical, subspace.levels, strict=True)
+        for column, (unordered, n_levels) in zip(
+            np.transpose(seen), kinds, strict=True
+        ):
+            if unordered and len(set(column)) < n_levels:
+                return False
+            if not unordered and not column.min() < 0.5 < column.max():
+                return False
     return True
 
 

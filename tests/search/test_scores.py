@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut
 from sklearn.svm import SVC
 
 from accsmbo import Real, SMBOSearchCV
-from tests._searches import SEARCHES, make_search, small_data
+from tests._searches import SAMPLING, SEARCHES, make_search, small_data
 
 IRIS = load_iris(return_X_y=True)
 C = {"C": Real(1e-2, 1e2, log=True)}
@@ -32,12 +32,12 @@ def raising(estimator, X, y):
     "scoring", [{}, {"scoring": ["roc_auc"], "refit": "roc_auc"}], ids=["one", "dict"]
 )
 @pytest.mark.filterwarnings(FAILED)
-def test_a_scorer_that_always_raises_ends_the_search_after_three(cls, scoring):
+def test_a_scorer_that_always_raises_ends_the_search_after_a_few(cls, scoring):
     scoring = scoring or {"scoring": "roc_auc"}
     space = {"C": [0.1, 1.0, 10.0, 100.0, 1000.0]}
     search = make_search(cls, SVC(), space, cv=2, n_iter=5, **scoring)
     with pytest.raises(
-        ValueError, match=r"scoring must .* first 3 cand.*multi_c"
+        ValueError, match=r"scoring must .* first [3-5] cand.*multi_c"
     ) as error:
         search.fit(*IRIS)
     plain = GridSearchCV(SVC(), space, error_score="raise", **scoring)
@@ -108,6 +108,28 @@ def test_a_choice_that_the_scorer_cannot_use_does_not_end_the_search():
             random_state=seed,
         )
         assert search.fit(*small_data()).best_params_ == {"loss": "log_loss"}
+
+
+@pytest.mark.parametrize("cls", SAMPLING)
+@pytest.mark.filterwarnings(FAILED, NON_FINITE)
+def test_half_of_a_range_that_the_scorer_cannot_use_does_not_end_the_search(cls):
+    def scorer(estimator, X, y):
+        if estimator.C > 1.0 - 1e-9:
+            raise ScorerFault("too large")
+        return 1.0
+
+    for seed in range(6):
+        search = make_search(
+            cls, SVC(), C, n_iter=9, scoring=scorer, cv=2, random_state=seed
+        )
+        assert search.fit(*small_data()).best_score_ == 1.0
+
+
+@pytest.mark.filterwarnings(FAILED)
+def test_a_search_ends_once_the_scorer_failed_on_all_sides_of_the_space():
+    search = SMBOSearchCV(SVC(), C, n_iter=30, scoring=raising, cv=2)
+    with pytest.raises(ValueError, match="all of the first 3 candidates"):
+        search.fit(*small_data())
 
 
 @pytest.mark.filterwarnings(FAILED)
