@@ -272,7 +272,8 @@ class AccSMBO(SMBO):
                 default if self.surrogate is None else clone(self.surrogate)
             )
         model, more = self._gradient_models[key], {}
-        seen = (key, observations.U.tobytes(), observations.y.tobytes())
+        known = observations.U, observations.y, observations.gradient
+        seen = (key, *(array.tobytes() for array in known))
         if getattr(self, "_fitted_to", None) == seen:
             return model, t, slope
         if "gradient" in inspect.signature(model.fit).parameters:
