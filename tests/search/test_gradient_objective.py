@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""GradientObjective: the gradient of an evaluation is that of its value."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from accsmbo.evaluation import CrossValidationObjective
+from accsmbo.history import Trial
+from accsmbo.hypergradients import hypergradient
+from accsmbo.search._gradient_objective import GradientObjective
+
+IRIS = load_iris(return_X_y=True)
+TWO = tuple(a[50:] for a in IRIS)
+DIABETES = load_diabetes(return_X_y=True)
+CV = KFold(3, shuffle=True, random_state=0)
+TIGHT = {"max_iter": 5000, "tol": 1e-10}
+WEIGHT = np.linspace(0.1, 3, 442)
+C = "logisticregression__C"
+CASES = {
+    "ridge": (Ridge(), {"alpha": 0.1}, DIABETES, "neg_mean_squared_error"),
+    "lasso": (Lasso(tol=1e-12), {"alpha": 0.3}, DIABETES, "r2"),
+    "pipeline": (
+        make_pipeline(StandardScaler(), LogisticRegression(**TIGHT)),
+        {C: 0.1},
+        TWO,
+        "neg_log_loss",
+    ),
+    "classes": (LogisticRegression(**TIGHT), {"C": 0.2}, IRIS, "neg_log_loss"),
+}
+
+
+def evaluate(case, n_gradients=None, **settings):
+    """Return the evaluation of a case, and the function from params to one."""
+    model, params, (X, y), metric = case
+    objective = CrossValidationObjective(
+        model,
+        X,
+        y,
+        splits=list(CV.split(X, y)),
+        scorer=get_scorer(metric),
+        **settings,
+    )
+    objective = GradientObjective.from_values(objective, n_gradients=n_gradients)
+
+    def at(params, number=0):
+        return objective(Trial(number, params, np.zeros(1)))
+
+    return at(params), at
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_gradient_is_minus_that_of_the_mean_score(name):
+    model, params, data, metric = CASES[name]
+    found, _ = evaluate(CASES[name])
+    score, slope = hypergradient(model, params, *data, cv=CV, scoring=metric)
+    assert found.value == pytest.approx(-score, rel=1e-6)
+    assert found.gradient == pytest.approx({n: -v for n, v in slope.items()}, rel=1e-4)
+
+
+@pytest.mark.parametrize("weighted", ["fit_params", "score_params"])
+@pytest.mark.parametrize("name", CASES)
+def test_with_weights_it_is_the_slope_of_the_values(name, weighted):
+    model, params, (X, _), _ = CASES[name]
+    last = "logisticregression__" if name == "pipeline" else ""
+    key = f"{last if weighted == 'fit_params' else ''}sample_weight"
+    found, at = evaluate(CASES[name], **{weighted: {key: WEIGHT[: len(X)]}})
+    ((parameter, value),) = params.items()
+    up, down = (at({parameter: value * f}).value for f in (1.001, 0.999))
+    slope = (up - down) / (0.002 * value)
+    assert found.gradient[parameter] == pytest.approx(slope, rel=1e-3)
+
+
+def test_only_the_first_trials_have_one():
+    _, at = evaluate(CASES["ridge"], n_gradients=2)
+    known = [at({"alpha": 1.0}, number).gradient for number in range(4)]
+    assert [gradient is not None for gradient in known] == [True, True, False, False]
+
+
+def test_far_from_the_minimum_there_is_one_only_where_asked_for():
+    early = (LogisticRegression(max_iter=2), *CASES["classes"][1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert evaluate(early, n_gradients=9)[0].gradient is None
+        assert evaluate(early)[0].gradient
