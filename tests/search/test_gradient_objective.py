@@ -69,7 +69,7 @@ def test_the_gradient_is_minus_that_of_the_mean_score(name):
 @pytest.mark.parametrize("weighted", ["fit_params", "score_params"])
 @pytest.mark.parametrize("name", CASES)
 def test_with_weights_it_is_the_slope_of_the_values(name, weighted):
-    model, params, (X, _), _ = CASES[name]
+    _, params, (X, _), _ = CASES[name]
     last = "logisticregression__" if name == "pipeline" else ""
     key = f"{last if weighted == 'fit_params' else ''}sample_weight"
     found, at = evaluate(CASES[name], **{weighted: {key: WEIGHT[: len(X)]}})
