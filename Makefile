@@ -17,11 +17,12 @@ make_venv = $(PYTHON) -m venv --upgrade-deps $(1) || { rm -rf $(1); exit 1; }
 SINGLE = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?=
+FAULTS ?=
 GALLERY ?= 1
 # What the oldest supported scikit-learn is tested with; see test-oldest.
 OLDEST_TESTS ?= tests/test_space.py tests/search tests/optimizers tests/cases tests/conformance
 
-.PHONY: run test test-oldest test-wheel check docs benchmarks clean
+.PHONY: run test test-oldest test-wheel mutants check docs benchmarks clean
 
 run: $(VENV)/.installed
 	$(SINGLE) $(BIN)/python benchmarks/quickstart.py
@@ -32,6 +33,11 @@ test: $(VENV)/.installed
 test-oldest: $(OLDEST)/.installed
 	$(SINGLE) $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal \
 	  $(wildcard $(OLDEST_TESTS))
+
+# Whether the tests notice faults in the numerical core, some ten minutes; see
+# tests/mutants.py. FAULTS=hypergradients/ takes those of a folder.
+mutants: $(VENV)/.installed
+	$(SINGLE) $(BIN)/python tests/mutants.py $(FAULTS)
 
 # GALLERY=0 leaves the examples unexecuted.
 docs: $(DOCS)/.installed

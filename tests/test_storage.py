@@ -210,8 +210,9 @@ def test_a_journal_cut_at_every_byte_of_its_last_record_resumes(path):
         )
 
     whole = records_of(run(4))
-    data = path.read_bytes()
-    last = len(b"".join(data.splitlines(keepends=True)[:-1]))
+    lines = path.read_bytes().splitlines(keepends=True)
+    data = b"".join(line for line in lines if not line.startswith(b'{"ended"'))
+    last = data.rindex(b'{"told"')
     for end in range(last, len(data)):
         path.write_bytes(data[:end])
         assert len(JournalStorage(path).load()) >= 3
@@ -268,13 +269,16 @@ def test_a_drawn_seed_is_kept_in_the_journal(path):
         minimize(loss, SPACE, n_trials=6, storage=path, random_state=0)
 
 
-def test_trials_that_were_asked_and_not_told_are_run_again(path):
+@pytest.mark.parametrize("n_lost", [1, 2, 3])
+def test_trials_that_were_asked_and_not_told_are_run_again(path, n_lost):
+    """And no others, whether the end, the last result or its trial too is lost."""
     whole = minimize(loss, SPACE, n_trials=6, random_state=0)
     minimize(loss, SPACE, n_trials=4, random_state=0, storage=path)
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:-1]))
+    path.write_text("".join(lines[:-n_lost]))
     again = minimize(loss, SPACE, n_trials=6, random_state=0, storage=path)
     assert records_of(again) == records_of(whole)
+    assert path.read_text().count('{"told"') == 6
 
 
 def test_a_run_of_several_workers_resumes(path):

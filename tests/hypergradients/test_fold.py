@@ -19,11 +19,15 @@ from sklearn.linear_model import (
 )
 from sklearn.metrics import get_scorer, hinge_loss, make_scorer
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
-from accsmbo.hypergradients import FoldHypergradient, differentiable_names
+from accsmbo.hypergradients import (
+    FoldHypergradient,
+    NotDifferentiableError,
+    differentiable_names,
+)
 from accsmbo.linear_model import GroupLogisticRegression
 
 X, y = make_classification(90, 5, class_sep=0.5, random_state=0)
@@ -56,15 +60,14 @@ def test_fixed_preprocessing_is_transformed_once():
 
 
 def test_searched_preprocessing_is_transformed_anew():
-    model = make_pipeline(StandardScaler(), LogisticRegression())
-    names = ["standardscaler__with_mean", "logisticregression__C"]
-    fold = fold_of(model, names)
-    results = {
-        flag: fold({names[0]: flag, names[1]: 0.5}) for flag in (True, False, True)
-    }
-    assert np.isnan(results[True].gradient[names[0]])
-    alone = fold_of(model, C)(C)
-    assert results[True].loss == alone.loss
+    name, last = "standardscaler__with_std", "logisticregression__C"
+    fold = fold_of(make_pipeline(StandardScaler(), LogisticRegression()), [name, last])
+    for flag in (True, False, True):
+        found = fold({name: flag, last: 0.5})
+        scaler = StandardScaler(with_std=flag)
+        alone = fold_of(make_pipeline(scaler, LogisticRegression()), C)(C)
+        assert np.isnan(found.gradient[name])
+        assert found.loss == alone.loss
 
 
 def test_nested_pipelines():
@@ -168,6 +171,17 @@ def test_families_that_cannot_be_filled():
 def test_names_that_are_differentiable():
     names = ["C", "max_iter", "nope"]
     assert differentiable_names(LogisticRegression(), names, LOG_LOSS) == ("C",)
+
+
+class OwnPipeline(Pipeline):
+    pass
+
+
+def test_a_subclass_of_pipeline_may_do_anything_with_its_steps():
+    steps = make_pipeline(StandardScaler(), LogisticRegression()).steps
+    assert differentiable_names(Pipeline(steps), C, LOG_LOSS) == tuple(C)
+    with pytest.raises(NotDifferentiableError, match="OwnPipeline"):
+        differentiable_names(OwnPipeline(steps), C, LOG_LOSS)
 
 
 def test_score_weight():

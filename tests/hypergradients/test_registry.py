@@ -27,6 +27,19 @@ def test_a_registered_class_is_differentiable():
     assert mine == hypergradient(Ridge(), {"alpha": 2.0}, X, y, cv=3)
 
 
+class CappedRidge(Ridge):
+    def __init__(self, alpha=1.0, cap=None):
+        super().__init__(alpha)
+        self.cap = cap
+
+
+def test_a_setting_that_the_problem_does_not_know_is_refused():
+    X, y = make_regression(40, 3, random_state=0)
+    register_inner_problem(CappedRidge, RidgeProblem)
+    with pytest.raises(NotDifferentiableError, match=r"CappedRidge has settings.*cap"):
+        hypergradient(CappedRidge(), {"alpha": 2.0}, X, y, cv=3)
+
+
 @pytest.mark.parametrize(
     ("pair", "message"),
     [

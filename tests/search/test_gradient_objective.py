@@ -1,78 +1,122 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gradient that a search learns from: the mean over folds, of the loss."""
+"""GradientObjective: the gradient of an evaluation is that of its value."""
+
+import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification, make_regression
-from sklearn.linear_model import ElasticNet, LogisticRegression, Ridge
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from accsmbo import Real
 from accsmbo.evaluation import CrossValidationObjective
+from accsmbo.history import Trial
 from accsmbo.hypergradients import hypergradient
-from accsmbo.optimizers import AccSMBO
 from accsmbo.search._gradient_objective import GradientObjective
 
-CLASSES = make_classification(60, 5, random_state=0)
-NUMBERS = make_regression(60, 5, noise=20.0, random_state=0)
-PROBLEMS = {
-    "logistic": (
-        LogisticRegression(),
-        CLASSES,
-        {"C": Real(1e-3, 1e3, log=True)},
+IRIS = load_iris(return_X_y=True)
+TWO = tuple(a[50:] for a in IRIS)
+DIABETES = load_diabetes(return_X_y=True)
+CV = KFold(3, shuffle=True, random_state=0)
+TIGHT = {"max_iter": 5000, "tol": 1e-10}
+WEIGHT = np.linspace(0.1, 3, 442)
+C = "logisticregression__C"
+CASES = {
+    "ridge": (Ridge(), {"alpha": 0.1}, DIABETES, "neg_mean_squared_error"),
+    "lasso": (Lasso(tol=1e-12), {"alpha": 0.3}, DIABETES, "r2"),
+    "pipeline": (
+        make_pipeline(StandardScaler(), LogisticRegression(**TIGHT)),
+        {C: 0.1},
+        TWO,
         "neg_log_loss",
     ),
-    "ridge in a pipeline": (
-        make_pipeline(StandardScaler(), Ridge()),
-        NUMBERS,
-        {"ridge__alpha": Real(1e-2, 1e2, log=True)},
-        "neg_mean_squared_error",
-    ),
-    "two parameters": (
-        ElasticNet(),
-        NUMBERS,
-        {"alpha": Real(1e-2, 1.0, log=True), "l1_ratio": Real(0.1, 0.9)},
-        "r2",
-    ),
+    "classes": (LogisticRegression(**TIGHT), {"C": 0.2}, IRIS, "neg_log_loss"),
 }
 
 
-def gradient_objective(estimator, data, scoring, n_folds):
-    X, y = data
-    splits = list(KFold(n_folds, shuffle=True, random_state=0).split(X))
-    values = CrossValidationObjective(
-        estimator, X, y, splits=splits, scorer=get_scorer(scoring)
+def evaluate(case, n_gradients=None, **settings):
+    """Return the evaluation of a case, and the function from params to one."""
+    model, params, (X, y), metric = case
+    objective = CrossValidationObjective(
+        model,
+        X,
+        y,
+        splits=list(CV.split(X, y)),
+        scorer=get_scorer(metric),
+        **settings,
     )
-    return GradientObjective.from_values(values, warm_start=False), splits
+    objective = GradientObjective.from_values(objective, n_gradients=n_gradients)
+
+    def at(params, number=0):
+        return objective(Trial(number, params, np.zeros(1)))
+
+    return at(params), at
 
 
-def record(score, gradient, error=0.0):
-    return {
-        "test_scores": score,
-        "fit_error": None,
-        "gradient": gradient,
-        "error": error,
-    }
+@pytest.mark.parametrize("name", CASES)
+def test_the_gradient_is_minus_that_of_the_mean_score(name):
+    model, params, data, metric = CASES[name]
+    found, _ = evaluate(CASES[name])
+    score, slope = hypergradient(model, params, *data, cv=CV, scoring=metric)
+    assert found.value == pytest.approx(-score, rel=1e-6)
+    assert found.gradient == pytest.approx({n: -v for n, v in slope.items()}, rel=1e-4)
+
+
+@pytest.mark.parametrize("weighted", ["fit_params", "score_params"])
+@pytest.mark.parametrize("name", CASES)
+def test_with_weights_it_is_the_slope_of_the_values(name, weighted):
+    _, params, (X, _), _ = CASES[name]
+    last = "logisticregression__" if name == "pipeline" else ""
+    key = f"{last if weighted == 'fit_params' else ''}sample_weight"
+    found, at = evaluate(CASES[name], **{weighted: {key: WEIGHT[: len(X)]}})
+    ((parameter, value),) = params.items()
+    up, down = (at({parameter: value * f}).value for f in (1.001, 0.999))
+    slope = (up - down) / (0.002 * value)
+    assert found.gradient[parameter] == pytest.approx(slope, rel=1e-3)
+
+
+def test_only_the_first_trials_have_one():
+    _, at = evaluate(CASES["ridge"], n_gradients=2)
+    known = [at({"alpha": 1.0}, number).gradient for number in range(4)]
+    assert [gradient is not None for gradient in known] == [True, True, False, False]
+
+
+def test_far_from_the_minimum_there_is_one_only_where_asked_for():
+    early = (LogisticRegression(max_iter=2), *CASES["classes"][1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert evaluate(early, n_gradients=9)[0].gradient is None
+        assert evaluate(early)[0].gradient
 
 
 def combine(*folds):
-    estimator, data, _, scoring = PROBLEMS["logistic"]
-    objective, _ = gradient_objective(estimator, data, scoring, len(folds))
-    return objective.combine(folds, 0.0, 1.0)
+    """Return the evaluation made of records of folds."""
+    model, _, (X, y), metric = CASES["ridge"]
+    splits = list(KFold(len(folds)).split(X))
+    plain = CrossValidationObjective(
+        model, X, y, splits=splits, scorer=get_scorer(metric)
+    )
+    return GradientObjective.from_values(plain).combine(folds, 0.0, 1.0)
 
 
-def test_value_gradient_and_error_are_means_over_the_folds():
+def record(score, gradient):
+    """Return the record of a fold."""
+    return {"test_scores": score, "fit_error": None, "gradient": gradient}
+
+
+def test_value_and_gradient_are_means_over_the_folds():
     evaluation = combine(
-        record(-1.0, {"C": 0.5, "a": -2.0}, 0.1),
-        record(-2.0, {"C": 1.5, "a": 5.0}, 0.3),
-        record(-6.0, {"C": 7.0, "a": 6.0}, 0.2),
+        record(-1.0, {"C": 0.5, "a": -2.0}),
+        record(-2.0, {"C": 1.5, "a": 5.0}),
+        record(-6.0, {"C": 7.0, "a": 6.0}),
     )
     assert evaluation.value == pytest.approx(3.0)
     assert evaluation.gradient == pytest.approx({"C": 3.0, "a": 3.0})
-    assert evaluation.error_estimate == pytest.approx(0.2)
+    assert not any("gradient" in fold for fold in evaluation.folds)
 
 
 def test_a_derivative_unknown_on_one_fold_is_unknown():
@@ -86,37 +130,3 @@ def test_a_fold_without_a_gradient_leaves_the_trial_without():
     plain = {"test_scores": -2.0, "fit_error": None}
     evaluation = combine(record(-1.0, {"C": 0.5}), plain)
     assert (evaluation.value, evaluation.gradient) == (1.5, None)
-
-
-@pytest.mark.parametrize("n_folds", [2, 5])
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_it_is_minus_the_public_hypergradient_of_the_score(name, n_folds):
-    estimator, data, space, scoring = PROBLEMS[name]
-    objective, splits = gradient_objective(estimator, data, scoring, n_folds)
-    trial = AccSMBO(space, random_state=0).ask()
-    evaluation = objective(trial)
-    score, gradient = hypergradient(
-        estimator, trial.params, *data, cv=splits, scoring=scoring
-    )
-    assert evaluation.value == pytest.approx(-score, rel=1e-6)
-    assert evaluation.gradient == pytest.approx(
-        {name: -slope for name, slope in gradient.items()}, rel=1e-4
-    )
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_it_is_the_slope_of_the_values(name):
-    """Central differences of the values themselves: sign and scale."""
-    estimator, data, space, scoring = PROBLEMS[name]
-    objective, _ = gradient_objective(estimator, data, scoring, 3)
-    trial = AccSMBO(space, random_state=0).ask()
-    found = objective(trial).gradient
-    for parameter, value in trial.params.items():
-        values = []
-        for factor in (1 - 1e-3, 1 + 1e-3):
-            near = AccSMBO(
-                space, points_to_evaluate=[trial.params | {parameter: factor * value}]
-            ).ask()
-            values.append(objective(near).value)
-        slope = (values[1] - values[0]) / (2e-3 * value)
-        assert found[parameter] == pytest.approx(slope, rel=1e-2)

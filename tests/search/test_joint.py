@@ -141,6 +141,17 @@ def test_it_steps_back_before_it_costs_a_share_of_the_plain_fits(monkeypatch):
     assert 1 <= len(found.history_) <= 3
 
 
+@pytest.mark.parametrize(("share", "n"), [(0.0, 3), (1e9, 4)])
+def test_what_it_costs_beyond_a_share_is_taken_off_the_candidates(
+    share, n, monkeypatch
+):
+    monkeypatch.setattr(joint, "FREE_SHARE", share)
+    monkeypatch.setattr(joint, "LARGEST_SHARE", 1e-6)
+    found = search(n_iter=4)
+    assert found.history_.route.solver == "estimator"
+    assert len(found.history_) == n
+
+
 def test_what_will_run_is_told_beforehand():
     settings = {"scoring": "neg_log_loss", "cv": 3}
     route = AccSMBOSearchCV(MODEL, SPACE, **settings).solver_for(X, Y)
