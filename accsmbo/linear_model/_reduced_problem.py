@@ -16,11 +16,13 @@ from scipy.linalg import lapack
 
 from accsmbo.hypergradients._inner_problem import Array
 from accsmbo.hypergradients._losses import Curvature, InnerLoss
+from accsmbo.linear_model._log_penalty import bounded_exp
 from accsmbo.linear_model._work import COUPLED, ELEMENTS, PASS, VECTOR, Work
 
 __all__ = ["ReducedPoint", "ReducedProblem"]
 
 MAX_STEPS = 30
+TRUSTED = 0.1  # share of the value up to which its correction is believed
 MANY_ROWS, BLOCK = 32, 4096
 
 
@@ -36,6 +38,9 @@ class ReducedPoint:
         Training outputs, flattened.
     value : float
         Validation loss, corrected for what is left of the gradient by c.
+    correction : float
+        What was taken off it for that, or added where it is too large to be
+        believed.
     slope : ndarray of shape (d,)
         Its derivative by x.
     cotangent : ndarray
@@ -49,6 +54,7 @@ class ReducedPoint:
     c: Array
     outputs: Array
     value: float
+    correction: float
     slope: Array
     cotangent: Array
     hessian: Array
@@ -118,7 +124,7 @@ class ReducedProblem:
         ReducedPoint
             The last iterate with everything that follows from it.
         """
-        factors = np.exp(self.signs * x)
+        factors = bounded_exp(self.signs * x)
         R = sum(t * M for t, M in zip(factors, self.penalties, strict=True))
         state = self._evaluate(c, R)
         if not np.isfinite(state[0]):  # a start too far out for an exponential
@@ -174,7 +180,7 @@ class ReducedProblem:
         hessian: Array = gram.astype(np.float64, copy=False) + R
         diagonal = hessian.reshape(-1)[:: len(hessian) + 1]
         top = max(float(diagonal.max(initial=0.0)), 1e-30)
-        diagonal += 4 * np.finfo(self.F.dtype).eps * top
+        diagonal += 4 * float(np.finfo(self.F.dtype).eps) * top
         return hessian
 
     def _point(self, state: Any, hessian: Array, factors: Array) -> ReducedPoint:
@@ -189,9 +195,14 @@ class ReducedProblem:
             for s, t, M in zip(self.signs, factors, self.penalties, strict=True)
         ]
         solved = _solve(hessian, np.array([by_c, *moved]).T)
-        value = value - float(solved[:, 0] @ gradient)
+        correction = float(solved[:, 0] @ gradient)
         slope = np.array([float(by_c @ tangent) for tangent in solved.T[1:]])
-        return ReducedPoint(c, f, value, slope, cotangent, hessian, solved.T[1:])
+        unknown = abs(correction) > TRUSTED * abs(value)  # expect the worst
+        value += abs(correction) if unknown else -correction
+        tangents = solved.T[1:]
+        return ReducedPoint(
+            c, f, value, correction, slope, cotangent, hessian, tangents
+        )
 
     def _charge(self, multiply_adds: float, calls: float) -> None:
         self.work.charge(multiply_adds * self.F.dtype.itemsize / 8, calls)
