@@ -35,7 +35,7 @@ class RowSpace:
     def __init__(self, X: Any, work: Work | None = None) -> None:
         work, n = work or Work(), X.shape[0]
         if not hasattr(X, "indptr"):
-            work.charge(4.0 * X.size * n, 20)
+            work.charge(3.0 * X.size * n, 20)
             self._left, R = linalg.qr(np.asarray(X.T, np.float64), mode="economic")
             self._X, self.rows = None, np.ascontiguousarray(R.T)
             return
