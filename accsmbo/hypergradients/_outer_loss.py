@@ -199,8 +199,11 @@ def root_squared_error(mu: Array, y: Array, s: Array) -> tuple[float, Array]:
 def negated_r2(mu: Array, y: Array, s: Array) -> tuple[float, Array]:
     """Return minus the coefficient of determination, averaged over targets.
 
-    A constant target has the score 0 (1 where it is met), as scikit-learn says.
+    A constant target has the score 0 (1 where it is met), as scikit-learn says, and a
+    single row has none.
     """
+    if len(mu) < 2:
+        return np.nan, np.full_like(mu, np.nan)
     weight = _column(s, mu)
     error = np.sum(weight * (mu - y) ** 2, axis=0)
     centre = np.sum(weight * y, axis=0)
@@ -248,6 +251,8 @@ def negated_d2(power: float) -> Formula:
         value, slope = deviance(mu, y, s)
         mean = np.full(len(y), s @ y)
         null = deviance(mean, y, s)[0]
+        if null == 0:
+            return np.nan, np.full_like(mu, np.nan)
         return value / null - 1, slope / null
 
     return formula

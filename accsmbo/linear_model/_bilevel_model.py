@@ -2,11 +2,13 @@
 """What the estimators that tune their own penalty have in common."""
 
 import numbers
+import warnings
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -15,12 +17,14 @@ from accsmbo._sklearn_private import Interval
 from accsmbo.hypergradients import Solution, find_inner_problem
 from accsmbo.hypergradients._hessian import DIRECT_SIZE
 from accsmbo.hypergradients._targets import encode_classes
-from accsmbo.linear_model._one_fit import OneFit, tune_penalties
+from accsmbo.linear_model._one_fit import ROW_SPACE_SIZE, OneFit, tune_penalties
 from accsmbo.linear_model._predictions import LinearOutputs
+from accsmbo.linear_model._row_space import RowSpace
 from accsmbo.linear_model._warm_fit import warm_fit
 
 __all__ = ["CONSTRAINTS", "BilevelModel", "BilevelRegressor"]
 
+EXACT = 1e-10  # tolerance that costs a factorised problem one more step
 CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
     "scoring": [str, callable, None],
@@ -67,7 +71,7 @@ class BilevelModel(BaseEstimator):
         y : array-like of shape (n_samples,)
             Targets or labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows for training; the metric is not weighted.
+            Weights of the rows, for training and in the metric.
 
         Returns
         -------
@@ -98,11 +102,25 @@ class BilevelModel(BaseEstimator):
             splits,
             scoring=self._default_scoring if self.scoring is None else self.scoring,
             sample_weight=sample_weight,
+            score_weight=sample_weight,
             accuracy=self.accuracy,
         )
         self._store(found)
+        if not found.converged:
+            self._warn()
         self._refit(model.set_params(**found.params), X, y, sample_weight, found)
         return self
+
+    def _warn(self) -> None:
+        name = self._penalty_name
+        warnings.warn(
+            f"{type(self).__name__} stopped at {name}={getattr(self, f'{name}_'):.3g} "
+            f"with a mean score of {self.best_score_:.4g}, known to "
+            f"{self.score_error_estimate_:.1g}. Scale the features, narrow "
+            f"{name}_bounds to stronger penalties or raise accuracy.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
     def _bounds(self) -> tuple[float, float]:
         name = f"{self._penalty_name}_bounds"
@@ -125,13 +143,14 @@ class BilevelModel(BaseEstimator):
                 f"sample_weight must not be negative, got {weight.min()}. Use 0 to "
                 "leave a row out."
             )
-        for train, _ in splits:
+        for train, test in splits:
+            for rows, kind in ((train, "training"), (test, "validation")):
+                if not weight[rows].any():
+                    raise ValueError(
+                        f"sample_weight must be positive for some {kind} rows of each "
+                        "fold, got a fold with none. Use a cv that shuffles."
+                    )
             kept = y[train][weight[train] > 0]
-            if not len(kept):
-                raise ValueError(
-                    "sample_weight must be positive for some training rows of each "
-                    "fold, got a fold with none. Use a cv that shuffles."
-                )
             if self._classifies:
                 encode_classes(kept)
 
@@ -155,23 +174,37 @@ class BilevelModel(BaseEstimator):
     def _refit(
         self, model: Any, X: Any, y: Any, sample_weight: Any, found: OneFit
     ) -> None:
-        """Solve on all rows, from the mean of the folds' coefficients."""
-        problem: Any = find_inner_problem(model)(model, X, y, sample_weight)
+        """Solve on all rows; few of many columns in their span."""
+        family: Any = find_inner_problem(model)
+        column = y.ndim == 2 and y.shape[1] == 1
+        y = y[:, 0] if column else y
+        if X.shape[0] < X.shape[1] and X.shape[0] <= ROW_SPACE_SIZE:
+            space = RowSpace(X)
+            problem = family(model, space.rows, y, sample_weight)
+            solution = problem.solve(model, tolerance=min(self.tol, EXACT))
+            solution.w = space.expand(solution.w)
+        else:
+            problem = family(model, X, y, sample_weight)
+            solution = self._solution(problem, model, found)
+        fitted = problem.linear_attributes(solution)
+        fitted |= problem.fitted_attributes(solution) or {}
+        if column and self.fit_intercept:  # as Ridge has it
+            fitted["intercept_"] = np.atleast_1d(fitted["intercept_"])
+        for name, value in fitted.items():
+            setattr(self, name, value)
+
+    def _solution(self, problem: Any, model: Any, found: OneFit) -> Solution:
         start = np.mean(found.coefficients, axis=0).reshape(problem.shape)
         if problem.link == "softmax" and problem.constant:
             # A shift of all classes changes nothing; scikit-learn's solvers have none.
             start[-1] -= start[-1].mean()
         if int(np.prod(problem.shape)) <= DIRECT_SIZE:
-            solution = problem.solve(model, tolerance=self.tol, start=start)
-        else:
-            name = self._penalty_name
-            w, n_steps = warm_fit(problem, model, name, start, self.tol, found.all_rows)
-            state = {"linear": SimpleNamespace(n_iter=n_steps)}
-            solution = Solution(w, np.zeros_like(w), state)
-        fitted = problem.linear_attributes(solution)
-        fitted |= problem.fitted_attributes(solution) or {}
-        for name, value in fitted.items():
-            setattr(self, name, value)
+            solution: Solution = problem.solve(model, tolerance=self.tol, start=start)
+            return solution
+        name = self._penalty_name
+        w, n_steps = warm_fit(problem, model, name, start, self.tol, found.all_rows)
+        state = {"linear": SimpleNamespace(n_iter=n_steps)}
+        return Solution(w, np.zeros_like(w), state)
 
 
 def _as_rows(index: Any) -> Any:

@@ -32,6 +32,7 @@ from accsmbo.linear_model._penalty_search import (
     scan_penalties,
 )
 from accsmbo.linear_model._reduced_problem import ReducedPoint, ReducedProblem
+from accsmbo.linear_model._warm_fit import descend
 from accsmbo.linear_model._work import WorkSpent
 
 __all__ = ["BilevelNewton", "Objective", "Visit"]
@@ -45,6 +46,8 @@ CONTRACTION = 1 / 3  # of the error by a Newton step, near the end
 SLOPE_SHARE = 0.2  # of the error allowed in the value, in a derivative
 MAX_CG = 60
 MAX_STEPS = 40
+TIGHT_GRADIENT, TIGHT_STEPS = 1e-6, 15  # of the solutions without convergence
+SAFETY = 2.0  # of the error: it is that of the value before the last step
 SCAN_ROWS = 8000  # over all folds
 ACCURACY = 1e-3  # share of the validation loss that the dual test lets through
 NEAR = 0.5  # distance over which an adjoint is good, and of the move it allows
@@ -116,6 +119,8 @@ class BilevelNewton:
         Range of the log hyperparameters.
     accuracy : float, default=1e-3
         Error of the validation loss allowed, as a share of it.
+    max_steps : int, default=40
+        Largest number of steps.
 
     Attributes
     ----------
@@ -138,9 +143,10 @@ class BilevelNewton:
         folds: Sequence[BilevelFold],
         box: Box,
         accuracy: float = ACCURACY,
+        max_steps: int = MAX_STEPS,
     ) -> None:
         self.products, self.folds, self.box = products, list(folds), box
-        self.accuracy = accuracy
+        self.accuracy, self.max_steps = accuracy, max_steps
         self.x = box.clip(np.zeros(len(box.low)))
         self.visits: list[Visit] = []
         self.error = np.inf
@@ -151,9 +157,11 @@ class BilevelNewton:
         self._adjoint_at = np.full_like(self.x, np.inf), np.inf
 
     def run(self) -> "BilevelNewton":
-        """Iterate until it has converged, for 40 steps, or until the work is spent."""
+        """Iterate until it has converged, or steps or work are used up."""
         try:
             self._iterate()
+            if not self.converged and self.max_steps == MAX_STEPS:
+                self._make_tight()
         except WorkSpent:
             if not self.visits:
                 raise
@@ -162,10 +170,23 @@ class BilevelNewton:
             _, self.x, self.error = min(settled, key=lambda each: each[0])
             at = [v for v in self.visits if np.array_equal(v.x, self.x)]
             self.visits.append(at[-1])
+        self.error *= SAFETY
         return self
 
+    def _make_tight(self) -> None:
+        """Solve the training problems where the method stands: its value is right."""
+        x = self.x
+        for fold in self.folds:
+            descend(fold, x, TIGHT_GRADIENT, TIGHT_STEPS)
+            fold.add(fold.w, fold.f)
+        self._settle_at(x)
+        self._set_gradients()
+        before, self.error = self._value, self._adjoints()
+        self._settle_at(x)
+        self.error += abs(self._value - before)
+
     def _iterate(self) -> None:
-        for step in range(MAX_STEPS):
+        for step in range(self.max_steps):
             self._set_gradients()
             if step and self._adjoint_is_due():
                 self._adjoint_step()

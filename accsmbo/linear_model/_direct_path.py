@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accsmbo.hypergradients._inner_problem import Array
-from accsmbo.linear_model._bilevel_newton import Objective, Visit
+from accsmbo.linear_model._bilevel_newton import ACCURACY, Objective, Visit
 from accsmbo.linear_model._penalty_search import Box, Scan, minimise, scan_penalties
 from accsmbo.linear_model._reduced_problem import ReducedProblem
 from accsmbo.linear_model._work import WorkSpent
@@ -21,7 +21,10 @@ __all__ = ["DirectPath"]
 COARSE_STEP = 2.7  # between the solutions of the first look
 FINE = 8  # points of the spline in each of its intervals
 # Newton decrements over the objective: in the first look, good to about 1e-3, and later
-LOOSE, TIGHT = 3e-3, 1e-8
+LOOSE, TIGHT, EXACT = 3e-3, 1e-8, 1e-14
+NOTHING = 1e-6  # share of the largest loss at which a loss is as good as none
+BROKEN = 0.01  # share by which a value that the first look promised is missed
+ROUNDING = 1e-8  # share of a loss that double precision may be off by
 
 
 class DirectPath:
@@ -41,17 +44,18 @@ class DirectPath:
     visits : list of Visit
         All evaluations, in order; those of the first look are loose.
     error : float
-        0: the last evaluation is tight; infinite where the work was spent before.
+        What the last evaluation, a tight one, leaves open, and rounding; infinite
+        where the work was spent before.
     scan : Scan
         The whole range, as a spline of the first look.
     converged : bool
-        Whether the work allowed was enough.
+        Whether the work allowed was enough, and the last evaluation is tight.
     """
 
     def __init__(self, problems: Sequence[ReducedProblem], box: Box) -> None:
         self.box = box
         self.visits: list[Visit] = []
-        self.error, self.converged = 0.0, True
+        self.error, self.converged = np.inf, False
         self._starts: list[list[Array]] = []
         self.x, self.scan = box.strongest, Scan(*[np.zeros((0, 1))] * 3)
         zeros = [np.zeros(len(problem.F)) for problem in problems]
@@ -63,8 +67,8 @@ class DirectPath:
         coarse = scan_penalties(self._look, self.box, COARSE_STEP)
         try:
             self._settle(coarse)
+            self._finish()
         except WorkSpent:
-            self.converged, self.error = False, np.inf
             best = min(self.visits, key=lambda visit: float(visit.losses.mean()))
             self.visits.append(best)
             self.x = best.x
@@ -77,12 +81,26 @@ class DirectPath:
         start = self.scan.points[best]
         self.x = minimise(self._evaluate, start, self.box, curvatures[best])
         first, value = self.x, self._value
-        if value > coarse.values.min():
+        promised = coarse.values.min()
+        if value > promised:
+            if value > promised + BROKEN * abs(promised):
+                coarse = scan_penalties(self._evaluate, self.box, COARSE_STEP)
             start = coarse.points[coarse.best]
             self.x = minimise(self._evaluate, start, self.box)
             if self._value > value:
                 self.x = first
                 self._evaluate(first)
+
+    def _finish(self) -> None:
+        """Make the last evaluation exact, and see what is left."""
+        self._tight.tolerance = EXACT
+        self._evaluate(self.x)
+        self._tight.tolerance = TIGHT
+        scale = abs(self._value)
+        left = np.mean([abs(point.correction) for point in self._tight.points])
+        self.error = float(left) + ROUNDING * scale
+        seen = float(np.abs(self.scan.values).max())
+        self.converged = self.error <= ACCURACY * max(scale, NOTHING * seen)
 
     @property
     def _value(self) -> float:

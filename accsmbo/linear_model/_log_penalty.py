@@ -13,7 +13,28 @@ import numpy as np
 from accsmbo.hypergradients import NotDifferentiableError
 from accsmbo.hypergradients._inner_problem import Array
 
-__all__ = ["LogPenalty"]
+__all__ = ["LogPenalty", "bounded_exp"]
+
+
+def bounded_exp(x: Array, dtype: Any = np.float64) -> Array:
+    """Return ``exp(x)``, but no more than the root of the largest number.
+
+    Coefficients vanish at such a strength, and products with it stay finite.
+
+    Parameters
+    ----------
+    x : ndarray
+        Exponents.
+    dtype : dtype, default=float64
+        Precision of what is computed with the result.
+
+    Returns
+    -------
+    ndarray
+        In double precision.
+    """
+    largest = 0.5 * np.log(float(np.finfo(dtype).max))
+    return np.asarray(np.exp(np.minimum(x, largest)))
 
 
 class LogPenalty:
@@ -62,7 +83,7 @@ class LogPenalty:
 
     def factors(self, x: Array) -> Array:
         """Return ``exp(s x)``, the factor of each base."""
-        return np.asarray(np.exp(self.signs * x))
+        return bounded_exp(self.signs * x, self.bases[0].dtype)
 
     def l2(self, x: Array) -> Array:
         """Return the strength of each coefficient."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tune the penalties of a linear model on given folds: data in, penalties out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,23 @@ from accsmbo.hypergradients._inner_problem import Array
 from accsmbo.hypergradients._registry import known_hyperparameters
 from accsmbo.hypergradients._scoring import check_link
 from accsmbo.linear_model._bilevel_fold import BilevelFold, Outer
-from accsmbo.linear_model._bilevel_newton import ACCURACY, BilevelNewton, Visit
+from accsmbo.linear_model._bilevel_newton import (
+    ACCURACY,
+    MAX_STEPS,
+    BilevelNewton,
+)
 from accsmbo.linear_model._direct_path import DirectPath
 from accsmbo.linear_model._fold_products import (
     FoldProducts,
     SeparateFolds,
     SharedRows,
 )
+from accsmbo.linear_model._found import OneFit
 from accsmbo.linear_model._log_penalty import LogPenalty
-from accsmbo.linear_model._penalty_search import Box, Scan
+from accsmbo.linear_model._penalty_search import Box
 from accsmbo.linear_model._reduced_problem import ReducedProblem
-from accsmbo.linear_model._work import Work
+from accsmbo.linear_model._row_space import RowSpace
+from accsmbo.linear_model._work import Work, WorkSpent
 
 __all__ = ["OneFit", "tune_penalties"]
 
@@ -40,62 +46,9 @@ _csr: Any = sparse.csr_array  # typed loosely: its stubs cover single dtypes
 # Samples times squared coefficients up to which factorising pays: sparse rows; dense
 # ones so many times more, as there the basis gains less and may miss a valley.
 DIRECT_WORK, DENSE_GAIN = 5e7, 20
+ROW_SPACE_SIZE = 1000  # rows up to which factorising is the way out of no convergence
+FEW_STEPS = 12  # before that
 AT_BOUND = 0.05  # distance in the logarithm
-
-
-@dataclass
-class OneFit:
-    """What tuning found.
-
-    Parameters
-    ----------
-    params : dict of str to float
-        Hyperparameters of the smallest mean validation loss.
-    losses : ndarray of shape (n_folds,)
-        Validation losses there.
-    error : float
-        Estimate of the error of their mean.
-    visits : list of Visit
-        Logarithms of the hyperparameters visited, with their losses, in order.
-    rescore : callable
-        Returns the same, with their losses as known in the end.
-    scan : Scan
-        The whole range as the method saw it last.
-    minima : list of int
-        Local minima of the scan, the best first.
-    at_bound : dict of str to str
-        "low" or "high" for each hyperparameter that ended at an end of its range.
-    coefficients : list of ndarray
-        Of each fold, the constant's last.
-    n_products : float
-        Products of a vector with the training rows or their transpose; 0 where the
-        Hessian is factorised.
-    converged : bool
-        Whether the method ended by its error estimate, not by `max_work`.
-    all_rows : FoldProducts or None
-        Products with all rows, if the folds shared them.
-    meter : Work
-        Counts what was done, rescoring too.
-    """
-
-    params: dict[str, float]
-    losses: Array
-    error: float
-    visits: list[Visit]
-    rescore: Callable[[], list[Visit]]
-    scan: Scan
-    minima: list[int]
-    at_bound: dict[str, str]
-    coefficients: list[Array]
-    n_products: float
-    converged: bool
-    all_rows: FoldProducts | None
-    meter: Work
-
-    @property
-    def work(self) -> float:
-        """Return the seconds that the work done so far takes on a reference core."""
-        return self.meter.seconds
 
 
 @dataclass
@@ -164,49 +117,133 @@ def tune_penalties(
         If there are not as many weights as rows.
     """
     check_consistent_length(y, sample_weight, score_weight)
-    problem_class = _problem_class(estimator, bounds)
+    family = _problem_class(estimator, bounds)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    if hasattr(X, "indptr") and not _small_shape(*X.shape):
-        X = _single(X)
-    names = tuple(bounds)
-    ends = np.log([bounds[name] for name in names])
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    task = _Task(
+        family,
+        estimator,
+        tuple(bounds),
+        np.log([bounds[name] for name in bounds]),
+        y,
+        splits,
+        scoring,
+        np.asarray(weights, float),
+        None if score_weight is None else np.asarray(score_weight, float),
+        accuracy,
+        Work(max_work),
+    )
     if parts is None and len(splits) == 1:
         parts = [(X[splits[0][0]], X[splits[0][1]])]
         X = None
-    problems = [
-        problem_class(
-            estimator,
-            X if parts is None else parts[k][0],
-            y[train],
-            np.asarray(weights, float)[train],
-        )
-        for k, (train, _) in enumerate(splits)
-    ]
-    direct = all(_is_small(problem) for problem in problems)
-    work = Work(max_work)
-    products = _products(X, parts, splits, problems[0].constant, work, direct=direct)
-    folds = []
-    for k, (problem, (_, test)) in enumerate(zip(problems, splits, strict=True)):
-        weight = None if score_weight is None else score_weight[test]
-        outer = _outer(problem, estimator, scoring, y[test], weight)
-        loss = problem.loss.configured(estimator).with_dtype(products.dtype)
+    found = task.run(X, parts)
+    task.work.limit = np.inf  # rescoring is counted, and not stopped
+    return found
+
+
+@dataclass
+class _Task:
+    """All but the rows; weights and targets are those of all of them."""
+
+    family: type[LinearProblem]
+    estimator: Any
+    names: tuple[str, ...]
+    ends: Array
+    y: Array
+    splits: Sequence[tuple[Array, Array]]
+    scoring: Any
+    weight: Array
+    score_weight: Array | None
+    accuracy: float
+    work: Work
+
+    def run(self, X: Any, parts: Any) -> OneFit:
+        """Run; wide tables in the span of their rows if they are small, or must be."""
+        pairs = parts or [(X, X[:0])]
+        n_rows = max(train.shape[0] + test.shape[0] for train, test in pairs)
+        wide = n_rows < pairs[0][0].shape[1] and self._has_row_space(X, parts)
+        dense = not hasattr(pairs[0][0], "indptr")
+        if wide and _small_shape(n_rows, n_rows, dense=dense):
+            return self._run_in_row_space(X, parts)
+        exact_later = wide and n_rows <= ROW_SPACE_SIZE
+        found = self._run(X, parts, max_steps=FEW_STEPS if exact_later else MAX_STEPS)
+        if found.converged or not exact_later:
+            return found
+        try:
+            exact = self._run_in_row_space(X, parts)
+        except WorkSpent:
+            return found
+        return replace(exact, n_products=found.n_products)
+
+    def _problem(self, k: int, X: Any, parts: Any) -> LinearProblem:
+        train = self.splits[k][0]
+        rows = X if parts is None else parts[k][0]
+        return self.family(self.estimator, rows, self.y[train], self.weight[train])
+
+    def _has_row_space(self, X: Any, parts: Any) -> bool:
+        """Return whether there is one output, and one strength for all features."""
+        problem = self._problem(0, X, parts)
+        unit = copy(self.estimator).set_params(**dict.fromkeys(self.names, 1.0))
+        strengths = [problem.penalty(unit).d_l2.get(name, ()) for name in self.names]
+        return len(problem.shape) == len(strengths) == 1 and np.ndim(strengths[0]) == 0
+
+    def _run_in_row_space(self, X: Any, parts: Any) -> OneFit:
+        stacked = [X] if parts is None else [_stacked(*pair) for pair in parts]
+        spaces = [RowSpace(rows, self.work) for rows in stacked]
+        if parts is None:
+            X, spaces = spaces[0].rows, spaces * len(self.splits)
+        else:
+            ends = [train.shape[0] for train, _ in parts]
+            Zs = [space.rows for space in spaces]
+            parts = [(Z[:n], Z[n:]) for Z, n in zip(Zs, ends, strict=True)]
+        found = self._run(X, parts, direct=True)
+        pairs = zip(spaces, found.coefficients, strict=True)
+        coefficients = [space.expand(c) for space, c in pairs]
+        return replace(found, coefficients=coefficients, all_rows=None)
+
+    def _run(
+        self,
+        X: Any,
+        parts: Any,
+        *,
+        direct: bool = False,
+        max_steps: int = MAX_STEPS,
+    ) -> OneFit:
+        if hasattr(X, "indptr") and not _small_shape(*X.shape):
+            X = _single(X)
+        problems = [self._problem(k, X, parts) for k in range(len(self.splits))]
+        direct = direct or all(map(_is_small, problems))
+        constant = problems[0].constant
+        products = _products(X, parts, self.splits, constant, self.work, direct=direct)
+        folds = [self._fold(k, problem, products) for k, problem in enumerate(problems)]
+        box = Box(self.ends[:, 0], self.ends[:, 1], folds[0].penalty.signs)
+        method: BilevelNewton | DirectPath
+        if direct:
+            method = DirectPath(_full_problems(folds, products), box)
+        else:
+            states = [
+                BilevelFold(k, products, f.loss, f.penalty, f.outer, f.n_validation)
+                for k, f in enumerate(folds)
+            ]
+            method = BilevelNewton(products, states, box, self.accuracy, max_steps)
+        return _result(method.run(), self.names, box, products)
+
+    def _fold(self, k: int, problem: LinearProblem, products: FoldProducts) -> _Fold:
+        test = self.splits[k][1]
+        weight = None if self.score_weight is None else self.score_weight[test]
+        outer = _outer(problem, self.estimator, self.scoring, self.y[test], weight)
+        if not np.isfinite(outer(np.zeros((len(test), *problem.shape[1:])))[0]):
+            raise NotDifferentiableError(
+                f"scoring={self.scoring!r} is undefined on fold {k}, whose validation "
+                f"part holds {len(test)} row(s). Choose another scoring, or a cv with "
+                "more, and different, validation targets in each fold."
+            )
+        loss = problem.loss.configured(self.estimator).with_dtype(products.dtype)
         loss.y = products.scatter(k, loss.y)
         loss.weight = products.scatter(k, loss.weight, add=True)
-        penalty = LogPenalty(problem, estimator, names, products.design(k))
-        folds.append(_Fold(loss, penalty, outer, len(test)))
-    box = Box(ends[:, 0], ends[:, 1], folds[0].penalty.signs)
-    method: BilevelNewton | DirectPath
-    if direct:
-        method = DirectPath(_full_problems(folds, products), box)
-    else:
-        states = [
-            BilevelFold(k, products, f.loss, f.penalty, f.outer, f.n_validation)
-            for k, f in enumerate(folds)
-        ]
-        method = BilevelNewton(products, states, box, accuracy)
-    return _result(method.run(), names, box, products)
+        penalty = LogPenalty(problem, self.estimator, self.names, products.design(k))
+        return _Fold(loss, penalty, outer, len(test))
 
 
 def _problem_class(estimator: Any, names: Iterable[str]) -> type[LinearProblem]:
@@ -275,6 +312,12 @@ def _single(X: Any) -> Any:
     return _csr(parts, shape=X.shape)
 
 
+def _stacked(train: Any, test: Any) -> Any:
+    if hasattr(train, "indptr"):
+        return _csr(sparse.vstack([train, test]))
+    return np.vstack([train, test])
+
+
 def _dense(X: Any) -> Array:
     dense = X.toarray() if hasattr(X, "toarray") else X
     return np.asarray(dense, np.float64)
@@ -318,7 +361,6 @@ def _result(
 ) -> OneFit:
     x, visits = method.x, method.visits
     assert method.scan is not None  # for the type checker
-    products.work.limit = np.inf  # rescoring is counted, and not stopped
     spread = float(np.ptp(method.scan.values))
     at_bound = {
         name: "low" if x[g] - box.low[g] < AT_BOUND else "high"

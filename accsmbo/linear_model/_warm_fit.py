@@ -17,7 +17,7 @@ from accsmbo.linear_model._bilevel_fold import BilevelFold, LinearSystem, solve_
 from accsmbo.linear_model._fold_products import FoldProducts, SeparateFolds
 from accsmbo.linear_model._log_penalty import LogPenalty
 
-__all__ = ["warm_fit"]
+__all__ = ["descend", "warm_fit"]
 
 SINGLE_TOLERANCE = 1e-6  # relative gradient up to which single precision is used
 MAX_STEPS, MAX_CG = 50, 200
@@ -67,7 +67,7 @@ def warm_fit(
         loss = problem.loss.configured(estimator).with_dtype(dtype)
         penalty = LogPenalty(problem, estimator, (name,), products.design(0))
         fold = BilevelFold(0, products, loss, penalty, lambda f: (0.0, f), 0)
-        n_steps += _descend(fold, products, x, w, goal)
+        n_steps += _from_start(fold, x, w, goal)
         w = products.design(0).expand(fold.w).astype(np.float64)
         if fold.relative <= tolerance:
             break
@@ -81,17 +81,40 @@ def warm_fit(
     return w, n_steps
 
 
-def _descend(
-    fold: BilevelFold, products: FoldProducts, x: Array, start: Array, goal: float
-) -> int:
+def _from_start(fold: BilevelFold, x: Array, start: Array, goal: float) -> int:
+    products = fold.products
     fold.set_gradient(products.adjoint([0], [fold.linearise()])[0], x)
     if products.constant:
         fold.set_means(products.adjoint([0], [fold.curvature.bend])[0])
     fold.w = products.design(0).reduce(start)
     fold.f = products.forward([0], [fold.w])[0]
-    first = 0.0
-    for n_steps in range(MAX_STEPS):
-        fold.set_gradient(products.adjoint([0], [fold.linearise()])[0], x)
+    return descend(fold, x, goal)
+
+
+def descend(
+    fold: BilevelFold, x: Array, goal: float, max_steps: int = MAX_STEPS
+) -> int:
+    """Minimise a fold's training objective from where it is.
+
+    Parameters
+    ----------
+    fold : BilevelFold
+        Its w and f are changed.
+    x : ndarray of shape (d,)
+        Log hyperparameters.
+    goal : float
+        Norm of the gradient at the end, as a share of that at zero.
+    max_steps : int, default=50
+        Largest number of Newton steps.
+
+    Returns
+    -------
+    int
+        Newton steps made.
+    """
+    products, k, first = fold.products, fold.index, 0.0
+    for n_steps in range(max_steps):
+        fold.set_gradient(products.adjoint([k], [fold.linearise()])[0], x)
         if fold.relative <= goal:
             return n_steps
         norm = fold.preconditioned_norm(fold.gradient)
@@ -105,7 +128,7 @@ def _descend(
             return n_steps
         fold.w = fold.w + fold.w.dtype.type(length) * system.x
         fold.f = fold.f + fold.f.dtype.type(length) * system.image
-    return MAX_STEPS
+    return max_steps
 
 
 def _length(fold: BilevelFold, system: LinearSystem) -> float:

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 # Seconds of the reference core; benchmarks/studies/work_model.py fits both.
-SECONDS_PER_MULTIPLY_ADD, SECONDS_PER_CALL = 6.2e-11, 1.8e-6
+SECONDS_PER_MULTIPLY_ADD, SECONDS_PER_CALL = 5.1e-11, 1.5e-6
 VECTOR = 3.0  # an entry of a dense matrix, times a vector: bound by the memory
 SPARSE = 18.0  # an entry of a sparse matrix, times a vector
 PASS = 8.0  # an entry of an array that is read and written

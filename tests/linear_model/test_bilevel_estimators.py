@@ -122,7 +122,7 @@ def test_the_final_fit_of_many_columns_is_that_of_scikit_learn(ours, theirs, man
 
 
 def test_products_are_counted():
-    wide = sparse.csr_array(sparse.random(300, 2000, density=0.05, random_state=0))
+    wide = sparse.csr_array(sparse.random(500, 2000, density=0.05, random_state=0))
     labels = (wide.sum(axis=1) > np.median(wide.sum(axis=1))).astype(int)
     model = BilevelLogisticRegressionCV(cv=ShuffleSplit(1, random_state=0))
     n_products = model.fit(wide, labels).n_products_
