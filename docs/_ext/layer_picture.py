@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 WIDTH, MARGIN, GAP = 900, 10, 10
-LINE, PADDING = 15, 9
+LINE, LEAD, PADDING = 15, 3, 9  # LEAD: between name and purpose
 CHARACTER = 7  # width of one at 12 px, on the safe side
 STYLE = (
     "text{font:12px sans-serif;fill:#333}"
@@ -56,7 +56,7 @@ def layers_picture(root: Path) -> str:
             )
             for name in names
         ]
-        height = 2 * PADDING + LINE * (1 + max(map(len, texts)))
+        height = 2 * PADDING + LEAD + LINE * (1 + max(map(len, texts)))
         for i, (name, lines) in enumerate(zip(names, texts, strict=True)):
             x = MARGIN + i * (width + GAP)
             parts += box(x, y, width, height, name, lines)
@@ -80,7 +80,8 @@ def box(
         f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="4"/>'
     ]
     texts = [("name", name), *(("purpose", line) for line in lines)]
-    for i, (kind, text) in enumerate(texts, 1):
-        at = f'x="{x + PADDING:g}" y="{y + PADDING + LINE * i - 4:g}"'
+    for i, (kind, text) in enumerate(texts):
+        base = y + PADDING + LINE * i + (11 + LEAD if i else 11)
+        at = f'x="{x + PADDING:g}" y="{base:g}"'
         parts.append(f'<text class="{kind}" {at}>{escape(text)}</text>')
     return parts
