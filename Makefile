@@ -1,4 +1,5 @@
-# `make run`: the main job. `make test`: the whole test suite. Both make their own .venv.
+# `make run`: the main job. `make quick`: tests of about a minute. `make test`: all of them.
+# They make and share the virtual environment .venv.
 PYTHON ?= python3
 VENV ?= .venv
 OLDEST ?= .venv-oldest
@@ -18,16 +19,26 @@ SINGLE = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?=
 FAULTS ?=
+# What a minute can say: the parts in which nothing is trained for long.
+QUICK ?= tests/test_import.py tests/test_space.py tests/test_history.py \
+  tests/test_storage.py tests/test_evaluation.py tests/test_predictions.py \
+  tests/test_stopping.py tests/acquisition tests/surrogates tests/optimizers \
+  tests/hypergradients tests/execution/test_runner.py tests/search/test_base.py
+# Extras that need a compiler, or are large: tests that miss them are skipped.
+EXTRAS = liblinear openml
 GALLERY ?= 1
 # What the oldest supported scikit-learn is tested with; see test-oldest.
 OLDEST_TESTS ?= tests/test_space.py tests/search tests/optimizers tests/cases tests/conformance
 
-.PHONY: run test test-oldest test-wheel mutants check docs benchmarks clean
+.PHONY: run quick test test-oldest test-wheel mutants check docs benchmarks clean
 
 run: $(VENV)/.installed
 	$(SINGLE) $(BIN)/python benchmarks/quickstart.py
 
-test: $(VENV)/.installed
+quick: $(VENV)/.tests
+	$(SINGLE) $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(QUICK)
+
+test: $(VENV)/.tests
 	$(SINGLE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 test-oldest: $(OLDEST)/.installed
@@ -67,13 +78,21 @@ $(VENV)/bin/python:
 	$(call make_venv,$(VENV))
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	@echo "Installing accsmbo and its test requirements into $(VENV) ..."
-	$(call pip,$(VENV)) --editable . \
-	  $(call group,$(VENV),test) || \
-	  { echo "pip failed. A C++ compiler and Python's headers are needed (g++, python3-dev)."; exit 1; }
+	@echo "Installing accsmbo into $(VENV) ..."
+	$(call pip,$(VENV)) --editable ".[plot]"
 	@touch $@
 
-$(VENV)/.linters: $(VENV)/.installed
+$(VENV)/.tests: $(VENV)/.installed
+	@echo "Installing the test requirements into $(VENV) ..."
+	$(call pip,$(VENV)) $(call group,$(VENV),test)
+	@for extra in $(EXTRAS); do \
+	  $(call pip,$(VENV)) --editable ".[$$extra]" 2>$(VENV)/$$extra.log || \
+	  echo "Left out: accsmbo[$$extra] cannot be installed here, its tests are skipped" \
+	    "($(VENV)/$$extra.log says why; rm $@ to try again)."; \
+	done
+	@touch $@
+
+$(VENV)/.linters: $(VENV)/.tests
 	$(call pip,$(VENV)) $(call group,$(VENV),lint)
 	@touch $@
 

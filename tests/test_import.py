@@ -6,6 +6,7 @@ import sys
 
 import accsmbo
 
+OPTIONAL = ("openml", "matplotlib", "liblinear", "distributed")
 HEAVY = ("openml", "pandas", "matplotlib", "liblinear", "distributed", "tqdm")
 
 
@@ -20,6 +21,21 @@ def test_heavy_packages_are_imported_only_where_they_are_used():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert output.strip() == "[]"
+
+
+def test_every_module_is_importable_without_optional_packages():
+    code = (
+        "import importlib, pkgutil, sys; "
+        f"sys.modules.update(dict.fromkeys({OPTIONAL})); "
+        "import accsmbo; "
+        "names = [m.name for m in pkgutil.walk_packages(accsmbo.__path__, 'accsmbo.')];"
+        "[importlib.import_module(n) for n in names if not n.endswith('__main__')]; "
+        "print(len(names))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert int(output) > 100
 
 
 def test_importing_draws_no_random_numbers_and_warns_of_nothing():

@@ -86,6 +86,7 @@ def test_every_search_keeps_them(search_class):
         random_state=0,
         keep_predictions=True,
         n_jobs=2,
+        **({"solver": "estimator"} if search_class is AccSMBOSearchCV else {}),
     ).fit(X, y)
     assert search.predictions_.values.shape == (4, len(y), 1)
     assert search.predictions_.classes is None

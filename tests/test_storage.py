@@ -350,7 +350,8 @@ def test_fit_parameters_are_part_of_the_study(path):
         search(path).fit(X, y, sample_weight=np.ones(len(y)))
 
 
-def test_case_59_folds_of_nested_validation_are_not_mixed(path):
+def test_folds_of_nested_validation_are_not_mixed(path):
+    """See https://github.com/optuna/optuna-integration/issues/118 (case 59)."""
     search(path).fit(X[:20], y[:20])
     with pytest.raises(ValueError, match="X, y differ"):
         search(path).fit(X[20:], 1 - y[20:])

@@ -73,8 +73,9 @@ def liblinear_start(
         from liblinear.liblinearutil import parameter, problem, train
     except ImportError as error:
         raise ImportError(
-            "solver='liblinear' needs liblinear-official: "
-            "pip install liblinear-official"
+            "solver='liblinear' requires liblinear-official, which is compiled with "
+            'g++. Install it with `pip install "accsmbo[liblinear]"`, or leave solver '
+            "at 'auto'."
         ) from error
     weight = float(loss.weight.flat[0])
     options = f"-s {SOLVERS[type(loss)]} -c {weight / l2:.17g} -e {tolerance:.17g} -q"

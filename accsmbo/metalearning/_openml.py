@@ -40,7 +40,8 @@ def openml_tasks(
         import openml
     except ImportError as error:
         raise ImportError(
-            "EmpiricalDensity.from_openml needs openml: pip install openml"
+            "EmpiricalDensity.from_openml requires openml. You can install openml with "
+            '`pip install "accsmbo[openml]"`.'
         ) from error
     found = []
     for number in tasks:

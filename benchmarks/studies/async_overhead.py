@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from _records import environment
+from _common.results import environment
 
 from accsmbo import Real, minimize
 from accsmbo.execution import TwoStacks
@@ -125,7 +125,7 @@ def main():
     warm_up(16)
     seeds, n = arguments.seeds, arguments.trials
     results = {
-        "environment": environment([]),
+        "environment": environment([], range(seeds)),
         "busy, random search": busy(RandomSearch(), None, seeds, n),
         "busy, SMBO, one stack": busy(SMBO(), None, seeds, n),
         "busy, SMBO, two stacks": busy(SMBO(), TwoStacks(), seeds, n),

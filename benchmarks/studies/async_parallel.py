@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _hypergradient_data import pc4, rcv1, split
-from _logistic_problems import HIGH, LOW, GroupPenalties
-from _records import environment
+from _common.group_penalty_problems import HIGH, LOW, GroupPenalties
+from _common.logistic_data import pc4, rcv1, split
+from _common.results import environment
 from scipy import sparse
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 from sklearn.linear_model import LogisticRegression
@@ -168,7 +168,10 @@ def main():
     # The worker processes are there before anything is timed.
     minimize(len, SPACE, optimizer=RandomSearch(), n_trials=8, executor=4)
     rows = compare(problems, arguments.seeds, arguments.kinds)
-    results = {"environment": environment([]), "ratios, 4 workers to 1": summary(rows)}
+    results = {
+        "environment": environment([], range(arguments.seeds)),
+        "ratios, 4 workers to 1": summary(rows),
+    }
     text = json.dumps(results, indent=1)
     if arguments.out:
         arguments.out.write_text(text + "\n")

@@ -14,9 +14,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-from _hypergradient_data import pc4, rcv1
-from _logistic_problems import GroupPenalties
-from _records import environment
+from _common.group_penalty_problems import GroupPenalties
+from _common.logistic_data import pc4, rcv1
+from _common.results import environment
 from async_parallel import N_TRIALS, SPACE, imdb, pc4_curve, seconds_of, text_curve
 
 from accsmbo.execution import OneStack, TwoStacks
@@ -126,7 +126,7 @@ def main():
     curves = {"pc4": [pc4_curve(GroupPenalties(X, 2 * y - 1, 1, s)) for s in seeds]}
     curves |= {n: [text_curve(*data, s) for s in seeds] for n, data in texts.items()}
     results = {
-        "environment": environment([]),
+        "environment": environment([], range(arguments.seeds)),
         "columns": ["wall, ratio", "evaluations, ratio", "pairs that both reached it"],
     }
     for name, of_name in curves.items():

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _autosklearn_rows import NASA, autosklearn_rows
-from _records import environment
+from _common.autosklearn_rows import NASA, autosklearn_rows
+from _common.results import environment
 from joblib import Parallel, delayed
 from sklearn import datasets
 from sklearn.compose import make_column_transformer
@@ -49,7 +49,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 
-import accsmbo
 from accsmbo import Categorical, Integer, Real, minimize
 from accsmbo.metalearning import SourceTask
 from accsmbo.metalearning._shipped import metric_group
@@ -267,12 +266,7 @@ def search(
         "median_score": round(float(np.median(scores)), 5),
         "informative": task.informative,
         "seconds": round(time.perf_counter() - start, 1),
-        "versions": {
-            k: v
-            for k, v in environment(["accsmbo"])["versions"].items()
-            if k != "accsmbo"
-        }
-        | {"accsmbo": accsmbo.__version__},
+        "versions": environment([], [0])["versions"],
     }
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _records import environment
+from _common.results import environment
 
 from accsmbo import Real
 from accsmbo.acquisition import LogExpectedImprovement, MetaAcquisition
@@ -187,7 +187,9 @@ def main() -> None:
         print(row)
     result = {
         "question": (__doc__ or "").splitlines()[0],
-        "environment": environment(["accsmbo"]),
+        "environment": environment(
+            ["accsmbo"], range(args.first_seed, args.first_seed + args.seeds)
+        ),
         "n_sets": len(sets),
         "seeds": list(range(args.first_seed, args.first_seed + args.seeds)),
         "rows": rows,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _records import environment
+from _common.results import environment
 from scipy.stats import wilcoxon
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
@@ -253,7 +253,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     stored = json.loads(args.out.read_text()) if args.out.exists() else {"cases": {}}
     if not args.summarize:
-        stored["environment"] = environment([])
+        stored["environment"] = environment([], range(args.seeds))
         run(args, stored)
     stored["summary"] = summarize(stored["cases"])
     save(args.out, stored)

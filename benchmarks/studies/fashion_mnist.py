@@ -32,7 +32,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from _records import environment
+from _common.results import environment
 
 from accsmbo import Real, minimize
 from accsmbo.ensembles import (
@@ -394,7 +394,9 @@ def main() -> None:
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             run["peak_memory_mb"] = round(peak / 1024)
             given = {k: v for k, v in vars(options).items() if k not in PATHS}
-            runs[key] = run | {"found": found, "settings": given} | environment([])
+            runs[key] = (
+                run | {"found": found, "settings": given} | environment([], [seed])
+            )
             options.out.parent.mkdir(parents=True, exist_ok=True)
             options.out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -24,7 +24,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from _records import environment
+from _common.results import environment
 from sklearn.metrics import log_loss
 
 from accsmbo.ensembles import greedy_selection
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    where = environment([])
+    where = environment([], [0])
     try:
         where["versions"]["autogluon.core"] = version("autogluon.core")
     except PackageNotFoundError:

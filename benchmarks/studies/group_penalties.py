@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _logistic_problems import LOADERS, GroupPenalties
-from _records import environment
+from _common.group_penalty_problems import LOADERS, GroupPenalties
+from _common.results import environment
 from scipy.optimize import minimize
 
 from accsmbo import Real
@@ -114,11 +114,11 @@ def reached(values: Found, best: float, budget: int) -> int:
     return int(good[0]) + 1 if len(good) else budget + 1
 
 
-def write(path: str, rows: list[dict[str, Any]], flip: float) -> None:
+def write(path: str, rows: list[dict[str, Any]], flip: float, splits: range) -> None:
     """Write the rows so far."""
     result = {
         "question": (__doc__ or "").splitlines()[0],
-        "environment": environment([]),
+        "environment": environment([], splits),
         "budgets": BUDGETS,
         "flip": flip,
         "rows": rows,
@@ -167,7 +167,7 @@ def main() -> None:
                 }
                 rows.append(row)
                 print(row, flush=True)
-            write(args.out, rows, args.flip)
+            write(args.out, rows, args.flip, splits)
 
 
 if __name__ == "__main__":

@@ -37,9 +37,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _records import environment
-from halving_tasks import N_FOLDS, Task, distribution, tasks
-from peers import accsmbo_space
+from _common.peer_optimizers import accsmbo_space
+from _common.results import environment
+from _common.tasks_with_a_resource import N_FOLDS, Task, distribution, tasks
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import HalvingRandomSearchCV
 
@@ -246,10 +246,11 @@ def main() -> None:
 
 
 def _write(path: Path, runs: dict[str, Any]) -> None:
+    seeds = sorted({int(key.rpartition("|")[2]) for key in runs})
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in runs.items()]
     path.write_text(
         '{"environment": '
-        + json.dumps(environment([]), indent=1)
+        + json.dumps(environment([], seeds), indent=1)
         + ',\n"summary": '
         + json.dumps(summarise(runs), indent=1)
         + ',\n"runs": {\n'

@@ -13,8 +13,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from _hypergradient_data import interleaved, liblinear_fit, pc4, rcv1, split
-from _records import environment
+from _common.logistic_data import interleaved, liblinear_fit, pc4, rcv1, split
+from _common.results import environment
 from scipy.interpolate import CubicHermiteSpline
 from sklearn.linear_model import LogisticRegression
 
@@ -123,7 +123,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with np.load(arguments.curves) as curves:
         result = {
-            "environment": environment([]),
+            "environment": environment(["liblinear-official"], range(10)),
             "pc4": on_pc4(*pc4(arguments.data), curves),
             "rcv1": on_rcv1(*rcv1(arguments.data), curves, arguments.rounds),
         }

@@ -13,8 +13,8 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
-from _hypergradient_data import interleaved, liblinear_fit, rcv1, split
-from _records import environment
+from _common.logistic_data import interleaved, liblinear_fit, rcv1, split
+from _common.results import environment
 from sklearn.linear_model import LogisticRegression
 
 from accsmbo.hypergradients import (
@@ -85,7 +85,7 @@ def main() -> None:
     arguments = parser.parse_args()
     X, y = rcv1(arguments.data)
     points = [measure(X, y, lam, arguments.rounds) for lam in (-3.389, 0.0)]
-    result = {"environment": environment([]), "rcv1": points}
+    result = {"environment": environment(["liblinear-official"], [0]), "rcv1": points}
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")
 
 

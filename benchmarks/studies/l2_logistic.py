@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _l2_data import SPLITS, curve, least, load
-from _l2_figure import draw
-from _records import environment
+from _common.l2_curves import SPLITS, curve, least, load
+from _common.l2_figure import draw
+from _common.peer_optimizers import PEERS
+from _common.results import environment
 from group_penalties import reached
-from peers import PEERS
 
 from accsmbo import AccSMBOSearchCV, Real, SMBOSearchCV
 from accsmbo.exceptions import SpaceExhausted
@@ -297,7 +297,8 @@ def main() -> None:
             rows = clock(args.dataset, args.data, args.curves, args.repeats)
         else:
             rows = count(args.dataset, args.curves, args.seeds)
-        known = environment([n for n in SMAC.values() if find_spec("smac")])
+        peers = SMAC.values() if find_spec("smac") else []
+        known = environment(peers, range(args.repeats if args.data else args.seeds))
         stored["question"] = (__doc__ or "").splitlines()[0]
         stored["runs"].append({"environment": known, "rows": rows})
         args.out.write_text(json.dumps(stored, indent=1) + "\n")

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from _records import environment
+from _common.results import environment
 from sklearn.neural_network import MLPClassifier
 
 from accsmbo.ensembles import BatchEnsembleClassifier, HyperBatchEnsembleClassifier
@@ -105,7 +105,7 @@ def main() -> None:
         "before, with 48,000 images": round(before / 1024),
         "peak of training": round(peak / 1024),
     }
-    results |= environment([])
+    results |= environment([], [0])
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(results, indent=1) + "\n")
 

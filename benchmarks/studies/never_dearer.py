@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from _records import Results, environment
+from _common.results import Results, environment
 from scipy import sparse
 from scipy.stats import loguniform, uniform
 from sklearn.datasets import make_classification, make_regression
@@ -294,7 +294,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results = Results(options.out)
-    results.environments["all"] = environment([])
+    results.environments["all"] = environment([], range(options.seeds))
     for problem in problems():
         if problem.name in results.runs or options.only not in problem.name:
             continue

@@ -12,8 +12,8 @@ cold liblinear fit, eps 0.01, at the optimum found; conversions not counted),
 split s: 30 % of a permutation by RandomState(s) validate. Text, a9a and w8a have no
 intercept; tables are standardised and have one. ``gap``: how far the exact loss at
 the penalty found lies above the smallest, both by Newton steps in float64 to 1e-6.
-Exact losses are kept in the folder ``exact`` beside ``--out``, so that timing again is
-quick; ``--exact`` computes those that are missing. Ratios are of medians of interleaved
+Exact losses are kept in ``benchmarks/reference/``, so that timing again is quick;
+``--exact`` computes those that are missing. Ratios are of medians of interleaved
 calls, by processor time and by the clock.
 """
 
@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _hypergradient_data import interleaved, liblinear_fit, pc4, rcv1, split
-from _records import environment
+from _common.logistic_data import interleaved, liblinear_fit, pc4, rcv1, split
+from _common.results import environment
 from hoag import descend
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
@@ -47,6 +47,7 @@ BOUNDS = {"C": (float(np.exp(-8.0)), float(np.exp(8.0)))}
 TEXT = ("rcv1", "imdb", "news20")
 TABLES = ("pc4", "spambase", "churn", "qsar-biodeg", "kc1", "diabetes")
 SCORING = "neg_log_loss"
+REFERENCE = Path(__file__).resolve().parents[1] / "reference"
 
 
 def load(name: str, folder: Path) -> tuple[Any, np.ndarray]:
@@ -349,7 +350,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--exact", action="store_true")
     options = parser.parse_args()
-    kept = options.out.parent / "exact" / options.out.name
+    kept = REFERENCE / f"{options.out.stem}_exact_losses.json"
     stored, exact = (
         json.loads(path.read_text()) if path.exists() else {}
         for path in (options.out, kept)
@@ -363,7 +364,7 @@ def main() -> None:
                 print(row, flush=True)
                 keep(stored.setdefault(part, []), row)
         environments = stored.setdefault("environments", {})
-        environments[part] = environment(["liblinear-official"])
+        environments[part] = environment(["liblinear-official"], range(options.splits))
     kept.parent.mkdir(parents=True, exist_ok=True)
     for path, content in ((options.out, stored), (kept, exact)):
         path.write_text(json.dumps(content, indent=1) + "\n")

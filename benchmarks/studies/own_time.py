@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _records import environment
+from _common.results import environment
 
 from accsmbo.optimizers import SMBO
 from accsmbo.space import Real
@@ -97,7 +97,7 @@ def main() -> None:
         for n in sizes:
             rows[f"{d}|{n}"] = measure(d, n, args.repeats if n < 1000 else 1)
             print(d, n, rows[f"{d}|{n}"], flush=True)
-    result = {"environment": environment([]), "by d|n": rows}
+    result = {"environment": environment([], range(args.repeats)), "by d|n": rows}
     args.out.write_text(json.dumps(result, indent=1) + "\n")
     if args.plot:
         draw(rows, args.plot)

@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from _records import environment
+from _common.results import environment
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -125,7 +125,11 @@ def main():
         rows[name] = study(name, arguments.seeds, X, y)
         show(name, rows[name])
     if arguments.output:
-        content = {"environment": environment([]), "n_iter": N_ITER, "tasks": rows}
+        content = {
+            "environment": environment([], range(arguments.seeds)),
+            "n_iter": N_ITER,
+            "tasks": rows,
+        }
         arguments.output.write_text(json.dumps(content, indent=1) + "\n")
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _records import environment
-from peers import accsmbo_space
-from racing_tasks import N_FOLDS, Folds, load
+from _common.peer_optimizers import accsmbo_space
+from _common.results import environment
+from _common.tasks_by_fold import N_FOLDS, Folds, load
 
 from accsmbo.execution import run
 from accsmbo.fidelity import Racing
@@ -170,7 +170,9 @@ def main() -> None:
     stored: dict[str, Any] = {"environment": {}, "summary": {}, "runs": {}}
     if args.out.exists():
         stored = json.loads(args.out.read_text())
-    stored["environment"] = environment([])
+    stored["environment"] = environment(
+        [], range(args.first_seed, args.first_seed + args.seeds)
+    )
     only = set(filter(None, args.only.split(",")))
     tasks = [t for t in load(args.tasks, args.tables) if not only or t[0] in only]
     for seed in range(args.first_seed, args.first_seed + args.seeds):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from _records import Results, environment
+from _common.results import Results, environment
 
 BUDGET = 50
 BRANIN_MINIMUM = 0.39788735772973816
@@ -129,9 +129,10 @@ def main() -> None:
     args = parser.parse_args()
     results = Results(args.out)
     chosen = set(filter(None, args.only.split(","))) or set(SPACES)
+    seeds = range(args.first_seed, args.first_seed + args.seeds)
     for peer in args.peers.split(","):
-        results.environments[peer] = environment([peer])
-        for seed in range(args.first_seed, args.first_seed + args.seeds):
+        results.environments[peer] = environment([peer], seeds)
+        for seed in seeds:
             for name, space, f, minimum in functions(seed):
                 key = f"{name}|{peer}|{seed}"
                 if name not in chosen or key in results.runs:

@@ -7,7 +7,7 @@ r"""Measure how well each optimizer tunes real models with 10, 20, 40 evaluation
         --tasks tasks.py --reference reference.json --out tuning_suite.json
 
 "accsmbo" is SMBO; "accsmbo_density" is AccSMBO with the density of the shipped
-meta-data, each task's own data set and its kin left out (`tuning_density.py`). Tasks
+meta-data, each task's own data set and its kin left out (`task_densities.py`). Tasks
 without a shipped density are not run for it; the medians of "accsmbo" over the other
 tasks stand beside its own.
 Tasks are those of `tuning_tasks.py`, or of any other file with a `load()` that yields
@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _records import Results, environment
-from peers import PEERS, Function, Run, accsmbo_space
-from tuning_density import shipped_density
+from _common.peer_optimizers import PEERS, Function, Run, accsmbo_space
+from _common.results import Results, environment
+from _common.task_densities import shipped_density
 
 from accsmbo.optimizers import AccSMBO
 
-HERE = Path(__file__).parent
+TASKS = Path(__file__).parent / "_common"
 BUDGETS = (10, 20, 40)
 
 
@@ -107,9 +107,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--budget", type=int, default=max(BUDGETS))
-    parser.add_argument("--tasks", type=Path, default=HERE / "tuning_tasks.py")
+    parser.add_argument("--tasks", type=Path, default=TASKS / "tuning_tasks.py")
     parser.add_argument(
-        "--reference", type=Path, default=HERE / "tuning_reference.json"
+        "--reference", type=Path, default=TASKS / "tuning_reference.json"
     )
     parser.add_argument("--only", default="", help="names of tasks, else all")
     parser.add_argument("--out", required=True)
@@ -119,9 +119,10 @@ def main() -> None:
     tasks = [t for t in load_tasks(args.tasks) if not chosen or t[0] in chosen]
     reference = json.loads(args.reference.read_text())
     known = {task: with_density(task, space) for task, space, _ in tasks}
+    seeds = range(args.first_seed, args.first_seed + args.seeds)
     for peer in peers:
-        results.environments[peer] = environment([peer])
-        for seed in range(args.first_seed, args.first_seed + args.seeds):
+        results.environments[peer] = environment([peer], seeds)
+        for seed in seeds:
             for task, space, f in tasks:
                 run = known[task] if peer == "accsmbo_density" else None
                 if run is not None or peer in PEERS:

@@ -27,7 +27,7 @@ For what the numbers mean see :ref:`algorithm`, :ref:`ensembles`.
 """
 RAW = {"runs", "cases"}
 Row = tuple[dict[str, Any], Any]
-ABOUT_RUN = {"python", "command", "date"}
+ABOUT_RUN = {"python", "command", "commit", "modified", "seeds", "date"}
 ABOUT = {"environment", "environments", "question", "note"}
 
 
@@ -75,6 +75,9 @@ def environment_of(result: dict[str, Any]) -> str:
     versions = found.get("versions", {})
     text = ", ".join(f"{name} {version}" for name, version in versions.items())
     sentences = [f"Python {found['python']}, {text}."] if "python" in found else []
+    if found.get("commit"):
+        changed = " with changes" if found.get("modified") else ""
+        sentences.append(f"Commit {found['commit'][:10]}{changed}.")
     if found.get("command"):
         sentences.append(f"Command: ``{found['command']}``.")
     return " ".join(sentences)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages made at build time: what's new, from CHANGELOG.md, and the benchmarks."""
+"""Made at build time: what's new, the benchmarks, the picture of the layers."""
 
 from pathlib import Path
 from typing import Any
 
 from benchmark_tables import benchmarks_page
 from change_log import change_log_page
+from layer_picture import layers_picture
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +17,7 @@ def write(app: Sphinx) -> None:
     pages = {
         "whats_new.rst": change_log_page((ROOT / "CHANGELOG.md").read_text()),
         "benchmarks.rst": benchmarks_page(ROOT / "benchmarks"),
+        "layers.svg": layers_picture(ROOT),
     }
     for name, text in pages.items():
         path = Path(app.srcdir) / "generated" / name

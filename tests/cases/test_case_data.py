@@ -40,7 +40,12 @@ from tests._searches import (
     ],
     ids=lambda cv: type(cv).__name__,
 )
-def test_case_47_groups_stay_together_in_every_fold(cls, cv):
+def test_groups_stay_together_in_every_fold(cls, cv):
+    """See the reports of case 47.
+
+    https://github.com/scikit-learn/scikit-learn/issues/19841
+    https://github.com/scikit-learn/scikit-learn/issues/22126
+    """
     X, y = small_data()
     groups = np.arange(len(y)) // 8
     log = Log()
@@ -58,7 +63,12 @@ def test_case_47_groups_stay_together_in_every_fold(cls, cv):
 
 @pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.filterwarnings("ignore:The scoring .* does not support sample_weight")
-def test_case_49_weights_are_cut_to_each_training_fold(cls):
+def test_weights_are_cut_to_each_training_fold(cls):
+    """See the reports of case 49.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/783
+    https://github.com/scikit-optimize/scikit-optimize/issues/1132
+    """
     X, y = small_data()
     weights = np.arange(1.0, len(y) + 1)
     for given in (weights, list(weights)):
@@ -72,7 +82,12 @@ def test_case_49_weights_are_cut_to_each_training_fold(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_49_an_unused_argument_is_an_error(cls):
+def test_an_unused_argument_is_an_error(cls):
+    """See the reports of case 49.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/783
+    https://github.com/scikit-optimize/scikit-optimize/issues/1132
+    """
     X, y = small_data()
 
     class NoWeights(ClassifierMixin, BaseEstimator):
@@ -94,7 +109,8 @@ def test_case_49_an_unused_argument_is_an_error(cls):
 
 @pytest.mark.parametrize("cls", SEARCHES)
 @config_context(enable_metadata_routing=True)
-def test_case_51_weights_equal_repeated_rows_in_fit_and_score(cls):
+def test_weights_equal_repeated_rows_in_fit_and_score(cls):
+    """See https://github.com/scikit-learn/scikit-learn/issues/30743 (case 51)."""
     X, y = small_data()
     rng = np.random.default_rng(1)
     weights = rng.integers(1, 4, size=len(y))
@@ -136,7 +152,8 @@ def test_case_51_weights_equal_repeated_rows_in_fit_and_score(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_55_a_single_split_is_fine(cls):
+def test_a_single_split_is_fine(cls):
+    """See https://github.com/optuna/optuna/issues/5196 (case 55)."""
     X, y = small_data()
     rows = np.arange(len(y))
     for split in ([(rows[:30], rows[30:])], [(list(rows[:30]), list(rows[30:]))]):
@@ -156,7 +173,8 @@ def test_case_55_a_single_split_is_fine(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_55_a_generator_is_read_once_and_serves_two_fits(cls):
+def test_a_generator_is_read_once_and_serves_two_fits(cls):
+    """See https://github.com/optuna/optuna/issues/5196 (case 55)."""
     X, y = small_data()
     rows = np.arange(len(y))
     generator = ((rows[20 * k :][:20], rows[20 * (1 - k) :][:20]) for k in (0, 1))
@@ -170,7 +188,8 @@ def test_case_55_a_generator_is_read_once_and_serves_two_fits(cls):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_55_all_candidates_see_the_same_splits(cls):
+def test_all_candidates_see_the_same_splits(cls):
+    """See https://github.com/optuna/optuna/issues/5196 (case 55)."""
     X, y = small_data()
     log = Log()
     cv = ShuffleSplit(2, random_state=np.random.RandomState(0))

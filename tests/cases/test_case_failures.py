@@ -50,7 +50,8 @@ NON_FINITE = "ignore:One or more of the test scores are non-finite"
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.filterwarnings(NON_FINITE)
-def test_case_25_failed_fits_do_not_end_the_search(cls):
+def test_failed_fits_do_not_end_the_search(cls):
+    """See https://github.com/optuna/optuna/issues/4557 (case 25)."""
     X, y = make_regression(60, 10, n_informative=3, random_state=0)
     search = make_search(
         cls, PLSRegression(), {"n_components": Integer(1, 20)}, n_iter=15, cv=3
@@ -68,7 +69,8 @@ def test_case_25_failed_fits_do_not_end_the_search(cls):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_25_one_warning_sums_the_failures_up(cls):
+def test_one_warning_sums_the_failures_up(cls):
+    """See https://github.com/optuna/optuna/issues/4557 (case 25)."""
     X, y = small_data()
     space = {"a": list(range(12)), "b": Real(0, 1)}
     search = make_search(cls, Fails(bad=(0, 3, 4, 5)), space, n_iter=14, cv=2)
@@ -82,7 +84,8 @@ def test_case_25_one_warning_sums_the_failures_up(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_25_error_score_may_be_a_number_or_raise(cls):
+def test_error_score_may_be_a_number_or_raise(cls):
+    """See https://github.com/optuna/optuna/issues/4557 (case 25)."""
     X, y = small_data()
     space = {"a": [1, 2, 3]}
     search = make_search(cls, Fails(bad=(3,)), space, n_iter=3, cv=2, error_score=-7)
@@ -96,7 +99,8 @@ def test_case_25_error_score_may_be_a_number_or_raise(cls):
 
 @pytest.mark.parametrize("cls", MODEL_BASED)
 @pytest.mark.filterwarnings(NON_FINITE)
-def test_case_25_the_history_keeps_the_reason_and_no_nan_reaches_the_model(cls):
+def test_the_history_keeps_the_reason_and_no_nan_reaches_the_model(cls):
+    """See https://github.com/optuna/optuna/issues/4557 (case 25)."""
     X, y = small_data()
     space = {"a": list(range(1, 9)), "b": Real(0, 1)}
     search = make_search(cls, Fails(bad=(1, 2, 3)), space, n_iter=14, cv=2)
@@ -112,7 +116,9 @@ def test_case_25_the_history_keeps_the_reason_and_no_nan_reaches_the_model(cls):
 
 
 @pytest.mark.parametrize("optimizer", [SMBO()])
-def test_case_25_minimize_goes_on_after_failures(optimizer):
+def test_minimize_goes_on_after_failures(optimizer):
+    """See https://github.com/optuna/optuna/issues/4557 (case 25)."""
+
     def func(params):
         if params["x"] < 0:
             raise ZeroDivisionError("negative x")
@@ -138,7 +144,8 @@ ONE_CLASS_FOLD = [
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_27_a_failing_scorer_obeys_error_score(cls):
+def test_a_failing_scorer_obeys_error_score(cls):
+    """See https://github.com/scikit-learn/scikit-learn/issues/17589 (case 27)."""
     X, y = small_data()
     y = np.r_[np.zeros(10, int), y[10:]]
     search = make_search(
@@ -162,7 +169,8 @@ def test_case_27_a_failing_scorer_obeys_error_score(cls):
 
 @pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.filterwarnings("ignore:Scoring failed", NON_FINITE)
-def test_case_27_one_of_several_metrics_fails_on_a_fold(cls):
+def test_one_of_several_metrics_fails_on_a_fold(cls):
+    """See https://github.com/scikit-learn/scikit-learn/issues/17589 (case 27)."""
     X, y = small_data()
     y = np.r_[np.zeros(10, int), y[10:]]
     scoring = {"fragile": raises_on_one_class, "accuracy": "accuracy"}
@@ -182,7 +190,8 @@ def test_case_27_one_of_several_metrics_fails_on_a_fold(cls):
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.filterwarnings("ignore:Scoring failed", NON_FINITE)
-def test_case_27_some_candidates_fail_in_scoring(cls):
+def test_some_candidates_fail_in_scoring(cls):
+    """See https://github.com/scikit-learn/scikit-learn/issues/17589 (case 27)."""
     X, y = small_data()
 
     def scorer(estimator, X, y):
@@ -199,7 +208,8 @@ def test_case_27_some_candidates_fail_in_scoring(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_27_a_score_of_nan_ranks_last(cls):
+def test_a_score_of_nan_ranks_last(cls):
+    """See https://github.com/scikit-learn/scikit-learn/issues/17589 (case 27)."""
     X, y = small_data()
     scorer = make_scorer(lambda y, p: np.nan)
     search = make_search(
@@ -222,7 +232,11 @@ def test_case_27_a_score_of_nan_ranks_last(cls):
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.filterwarnings(NON_FINITE)
-def test_case_31_a_selector_that_keeps_no_column_is_a_failed_fit(cls):
+def test_a_selector_that_keeps_no_column_is_a_failed_fit(cls):
+    """See the report of case 31.
+
+    https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/109
+    """
     X, y = small_data()
     pipeline = make_pipeline(VarianceThreshold(), LogisticRegression())
     space = {
@@ -240,7 +254,11 @@ def test_case_31_a_selector_that_keeps_no_column_is_a_failed_fit(cls):
 
 @pytest.mark.parametrize("cls", MODEL_BASED)
 @pytest.mark.filterwarnings(NON_FINITE)
-def test_case_31_a_nested_search_that_fails_is_a_failed_fit(cls):
+def test_a_nested_search_that_fails_is_a_failed_fit(cls):
+    """See the report of case 31.
+
+    https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/109
+    """
     X, y = small_data()
     inner = make_search(cls, Fails(bad=(1, 2)), {"a": [1, 2]}, n_iter=2, cv=2)
     space = {"param_distributions": [{"a": [1, 2]}, {"a": [3]}, {"a": [2]}]}
@@ -252,7 +270,12 @@ def test_case_31_a_nested_search_that_fails_is_a_failed_fit(cls):
 
 @pytest.mark.parametrize("cls", MODEL_BASED)
 @pytest.mark.parametrize("constant", [0.0, 0.5, -1e300, 1e-300])
-def test_case_33_a_flat_objective_is_explored_without_a_warning(cls, constant):
+def test_a_flat_objective_is_explored_without_a_warning(cls, constant):
+    """See the reports of case 33.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/994
+    https://github.com/scikit-optimize/scikit-optimize/issues/947
+    """
     X, y = small_data()
     search = make_search(
         cls, Recorder(value=lambda e: constant), {"a": Real(0, 1)}, n_iter=14, cv=2
@@ -265,7 +288,12 @@ def test_case_33_a_flat_objective_is_explored_without_a_warning(cls, constant):
 
 
 @pytest.mark.parametrize("cls", MODEL_BASED)
-def test_case_33_flat_at_first_and_then_not(cls):
+def test_flat_at_first_and_then_not(cls):
+    """See the reports of case 33.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/994
+    https://github.com/scikit-optimize/scikit-optimize/issues/947
+    """
     X, y = small_data()
     seen = []
 
@@ -288,7 +316,8 @@ def rastrigin_like(params):
     return float(np.sum((x - 0.3) ** 2 - 0.1 * np.cos(20 * x)))
 
 
-def test_case_35_ten_dimensions_and_31_noise_free_points():
+def test_ten_dimensions_and_31_noise_free_points():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/324 (case 35)."""
     space = {f"x{i}": Real(0, 1) for i in range(10)}
     history = minimize(rastrigin_like, space, n_trials=36, random_state=0)
     assert len(history) == 36
@@ -296,7 +325,8 @@ def test_case_35_ten_dimensions_and_31_noise_free_points():
 
 
 @pytest.mark.parametrize("n_copies", [20, 60])
-def test_case_35_copies_of_one_point_do_not_break_the_model(n_copies):
+def test_copies_of_one_point_do_not_break_the_model(n_copies):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/324 (case 35)."""
     rng = np.random.default_rng(0)
     U = np.vstack([np.tile(rng.random(3), (n_copies, 1)), rng.random((4, 3))])
     y = np.r_[np.full(n_copies, 0.5), rng.random(4)]
@@ -306,7 +336,8 @@ def test_case_35_copies_of_one_point_do_not_break_the_model(n_copies):
     np.testing.assert_allclose(mean[:n_copies], mean[0])
 
 
-def test_case_35_five_hundred_smooth_points():
+def test_five_hundred_smooth_points():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/324 (case 35)."""
     rng = np.random.default_rng(0)
     U = rng.random((500, 2))
     y = np.sin(3 * U[:, 0]) + U[:, 1]
@@ -322,7 +353,8 @@ class Broken(GaussianProcess):
         raise np.linalg.LinAlgError("leading minor not positive definite")
 
 
-def test_case_35_a_surrogate_failure_is_said_once_counted_and_survived():
+def test_a_surrogate_failure_is_said_once_counted_and_survived():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/324 (case 35)."""
     optimizer = SMBO({"x": Real(0, 1)}, surrogate=Broken(), random_state=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -337,7 +369,12 @@ def test_case_35_a_surrogate_failure_is_said_once_counted_and_survived():
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.parametrize("n_iter", [5, 4])
-def test_case_37_a_finite_space_is_used_up_and_the_search_ends(cls, n_iter, caplog):
+def test_a_finite_space_is_used_up_and_the_search_ends(cls, n_iter, caplog):
+    """See the reports of case 37.
+
+    https://github.com/automl/SMAC3/issues/718
+    https://github.com/automl/SMAC3/issues/25
+    """
     X, y = small_data()
     space = {"a": [1, 2], "b": ["x", "y"]}
     make_search(cls, Recorder(), space, n_iter=n_iter, cv=2).fit(X, y)
@@ -361,21 +398,32 @@ def test_case_37_a_finite_space_is_used_up_and_the_search_ends(cls, n_iter, capl
     ],
     ids=["integer", "constant", "alternatives", "repeated"],
 )
-def test_case_37_every_kind_of_finite_space_ends(cls, space, caplog):
+def test_every_kind_of_finite_space_ends(cls, space, caplog):
+    """See the reports of case 37.
+
+    https://github.com/automl/SMAC3/issues/718
+    https://github.com/automl/SMAC3/issues/25
+    """
     X, y = small_data()
     search = make_search(cls, Recorder(), space, n_iter=50, cv=KFold(2)).fit(X, y)
     assert "n_iter=50" in caplog.text
     assert 2 <= len(search.cv_results_["params"]) <= 3
 
 
-def test_case_37_minimize_ends_too(caplog):
+def test_minimize_ends_too(caplog):
+    """See the reports of case 37.
+
+    https://github.com/automl/SMAC3/issues/718
+    https://github.com/automl/SMAC3/issues/25
+    """
     history = minimize(lambda p: p["a"], {"a": [3, 1, 2]}, n_trials=9)
     assert "n_trials=9" in caplog.text
     assert len(history) == 3
     assert history.best_params == {"a": 1}
 
 
-def test_case_27_roc_auc_on_a_fold_of_one_class_ranks_last():
+def test_roc_auc_on_a_fold_of_one_class_ranks_last():
+    """See https://github.com/scikit-learn/scikit-learn/issues/17589 (case 27)."""
     X, y = small_data()
     y = np.r_[np.zeros(10, int), y[10:]]
     search = SMBOSearchCV(

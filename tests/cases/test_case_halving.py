@@ -22,7 +22,8 @@ STRATEGIES = [SuccessiveHalving, Hyperband, ASHA]
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
 @pytest.mark.parametrize("selection", STRATEGIES)
 @pytest.mark.parametrize("refit", [False, True])
-def test_case_29_nan_ranks_last_in_every_rung(selection, refit):
+def test_nan_ranks_last_in_every_rung(selection, refit):
+    """See https://github.com/scikit-learn/scikit-learn/issues/20678 (case 29)."""
     X, y = small_data(60)
     search = GridSearchCV(
         RandomForestClassifier(random_state=0),
@@ -46,7 +47,8 @@ def test_case_29_nan_ranks_last_in_every_rung(selection, refit):
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
 @pytest.mark.filterwarnings("ignore:Scoring failed")
 @pytest.mark.parametrize("selection", STRATEGIES)
-def test_case_29_a_scorer_that_returns_nan_promotes_nobody(selection):
+def test_a_scorer_that_returns_nan_promotes_nobody(selection):
+    """See https://github.com/scikit-learn/scikit-learn/issues/20678 (case 29)."""
     X, y = small_data(60)
 
     def scorer(estimator, X, y):
@@ -66,7 +68,8 @@ def test_case_29_a_scorer_that_returns_nan_promotes_nobody(selection):
 
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
-def test_case_53_rungs_that_fail_do_not_decide():
+def test_rungs_that_fail_do_not_decide():
+    """See https://github.com/scikit-learn/scikit-learn/issues/20775 (case 53)."""
     X, y = small_data(60)
 
     class NeedsFew(Recorder):
@@ -88,7 +91,8 @@ def test_case_53_rungs_that_fail_do_not_decide():
     assert search.cv_results_["n_resources"][search.best_index_] == 20
 
 
-def test_case_53_a_first_rung_that_fails_as_a_whole_is_said():
+def test_a_first_rung_that_fails_as_a_whole_is_said():
+    """See https://github.com/scikit-learn/scikit-learn/issues/20775 (case 53)."""
     X, y = small_data(60)
 
     class NeedsMany(Recorder):
@@ -119,7 +123,8 @@ def rare(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_case_53_small_rungs_hold_every_class(seed):
+def test_small_rungs_hold_every_class(seed):
+    """See https://github.com/scikit-learn/scikit-learn/issues/20775 (case 53)."""
     X, y = rare(seed)
     log = Log()
     RandomizedSearchCV(
@@ -151,7 +156,8 @@ def test_case_53_small_rungs_hold_every_class(seed):
     ids=lambda e: type(e).__name__,
 )
 @pytest.mark.parametrize("selection", STRATEGIES)
-def test_case_53_no_fit_fails_for_want_of_a_class(estimator, selection):
+def test_no_fit_fails_for_want_of_a_class(estimator, selection):
+    """See https://github.com/scikit-learn/scikit-learn/issues/20775 (case 53)."""
     space = {
         "LogisticRegression": {"C": [0.1, 1.0, 10.0]},
         "SVC": {"C": [0.1, 1.0, 10.0]},
@@ -171,7 +177,12 @@ def test_case_53_no_fit_fails_for_want_of_a_class(estimator, selection):
 
 
 @pytest.mark.parametrize("selection", STRATEGIES)
-def test_case_47_groups_stay_together_on_every_rung(selection):
+def test_groups_stay_together_on_every_rung(selection):
+    """See the reports of case 47.
+
+    https://github.com/scikit-learn/scikit-learn/issues/19841
+    https://github.com/scikit-learn/scikit-learn/issues/22126
+    """
     X, y = small_data(80)
     groups = np.arange(80) // 4
     log = Log()

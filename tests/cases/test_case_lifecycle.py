@@ -34,7 +34,12 @@ def candidates(search):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_01_integer_dimensions_work_with_warnings_as_errors(cls):
+def test_integer_dimensions_work_with_warnings_as_errors(cls):
+    """See the reports of case 01.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/1138
+    https://github.com/scikit-optimize/scikit-optimize/issues/1200
+    """
     X, y = small_data()
     space = {
         "max_depth": Integer(1, 20),
@@ -50,7 +55,12 @@ def test_case_01_integer_dimensions_work_with_warnings_as_errors(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_03_the_signature_is_our_own(cls):
+def test_the_signature_is_our_own(cls):
+    """See the reports of case 03.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/762
+    https://github.com/scikit-optimize/scikit-optimize/issues/978
+    """
     parameters = inspect.signature(cls).parameters
     kinds = {parameter.kind for parameter in parameters.values()}
     assert inspect.Parameter.VAR_KEYWORD not in kinds
@@ -72,7 +82,12 @@ def test_case_03_the_signature_is_our_own(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_03_defaults_are_those_of_sklearn(cls):
+def test_defaults_are_those_of_sklearn(cls):
+    """See the reports of case 03.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/762
+    https://github.com/scikit-optimize/scikit-optimize/issues/978
+    """
     defaults = {
         "scoring": None,
         "n_jobs": None,
@@ -98,7 +113,8 @@ SPACES = {
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.parametrize("kind", SPACES)
-def test_case_57_clone_before_and_after_fit(cls, kind):
+def test_clone_before_and_after_fit(cls, kind):
+    """See https://github.com/optuna/optuna/issues/4084 (case 57)."""
     X, y = small_data()
     space = SPACES[kind]
     before = pickle.dumps(space)
@@ -114,7 +130,8 @@ def test_case_57_clone_before_and_after_fit(cls, kind):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_57_clone_inside_a_pipeline_and_inside_a_search(cls):
+def test_clone_inside_a_pipeline_and_inside_a_search(cls):
+    """See https://github.com/optuna/optuna/issues/4084 (case 57)."""
     X, y = small_data()
     inner = make_search(cls, LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2, cv=2)
     pipeline = make_pipeline(StandardScaler(), inner)
@@ -127,7 +144,8 @@ def test_case_57_clone_inside_a_pipeline_and_inside_a_search(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_57_set_params_reaches_the_estimator(cls):
+def test_set_params_reaches_the_estimator(cls):
+    """See https://github.com/optuna/optuna/issues/4084 (case 57)."""
     search = make_search(cls, LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2)
     search.set_params(estimator__max_iter=7, cv=4)
     assert search.estimator.max_iter == 7
@@ -137,7 +155,8 @@ def test_case_57_set_params_reaches_the_estimator(cls):
 
 @pytest.mark.parametrize("cls", MODEL_BASED)
 @pytest.mark.parametrize("given", [None, SMBO(random_state=0), RandomSearch()])
-def test_case_59_a_second_fit_starts_afresh(cls, given):
+def test_a_second_fit_starts_afresh(cls, given):
+    """See https://github.com/optuna/optuna-integration/issues/118 (case 59)."""
     X, y = small_data()
     search = make_search(
         cls, Recorder(value=lambda e: e.a), SPACE, n_iter=7, cv=2, optimizer=given
@@ -152,7 +171,8 @@ def test_case_59_a_second_fit_starts_afresh(cls, given):
 
 
 @pytest.mark.parametrize("cls", MODEL_BASED)
-def test_case_59_data_of_the_first_fit_do_not_leak_into_the_second(cls):
+def test_data_of_the_first_fit_do_not_leak_into_the_second(cls):
+    """See https://github.com/optuna/optuna-integration/issues/118 (case 59)."""
     X, y = small_data()
     search = make_search(
         cls, LogisticRegression(), {"C": Real(1e-3, 1e3, log=True)}, n_iter=8, cv=2
@@ -164,7 +184,8 @@ def test_case_59_data_of_the_first_fit_do_not_leak_into_the_second(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_59_a_failed_second_fit_leaves_no_old_results(cls):
+def test_a_failed_second_fit_leaves_no_old_results(cls):
+    """See https://github.com/optuna/optuna-integration/issues/118 (case 59)."""
     X, y = small_data()
     search = make_search(cls, LogisticRegression(), {"C": [0.1, 1.0]}, n_iter=2, cv=2)
     search.fit(X, y)
@@ -175,7 +196,9 @@ def test_case_59_a_failed_second_fit_leaves_no_old_results(cls):
 
 
 @pytest.mark.parametrize("optimizer", [SMBO, RandomSearch])
-def test_case_61_the_initial_design_does_not_depend_on_the_batch_size(optimizer):
+def test_the_initial_design_does_not_depend_on_the_batch_size(optimizer):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/1130 (case 61)."""
+
     def first(n, batch):
         run = optimizer(SPACE, random_state=0)
         trials = []
@@ -192,7 +215,8 @@ def test_case_61_the_initial_design_does_not_depend_on_the_batch_size(optimizer)
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.parametrize("seed", [0, np.int64(0), np.uint32(0)], ids=repr)
-def test_case_63_zero_is_a_seed(cls, seed):
+def test_zero_is_a_seed(cls, seed):
+    """See https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/94 (case 63)."""
     X, y = small_data()
 
     def run(random_state):
@@ -211,7 +235,8 @@ def test_case_63_zero_is_a_seed(cls, seed):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_63_the_global_generator_is_neither_used_nor_seeded(cls):
+def test_the_global_generator_is_neither_used_nor_seeded(cls):
+    """See https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/94 (case 63)."""
     X, y = small_data()
     runs = []
     for _ in range(2):
@@ -227,7 +252,8 @@ def test_case_63_the_global_generator_is_neither_used_nor_seeded(cls):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_63_a_random_state_object_is_accepted(cls):
+def test_a_random_state_object_is_accepted(cls):
+    """See https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/94 (case 63)."""
     X, y = small_data()
 
     def run():
@@ -245,7 +271,9 @@ def test_case_63_a_random_state_object_is_accepted(cls):
 
 
 @pytest.mark.parametrize("optimizer", [SMBO, RandomSearch])
-def test_case_63_zero_is_a_seed_for_optimizers(optimizer):
+def test_zero_is_a_seed_for_optimizers(optimizer):
+    """See https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/94 (case 63)."""
+
     def run(seed):
         asked = optimizer(SPACE, random_state=seed)
         trials = []
@@ -258,7 +286,8 @@ def test_case_63_zero_is_a_seed_for_optimizers(optimizer):
     assert run(0) != run(1)
 
 
-def test_case_63_the_seed_of_the_search_does_not_touch_the_estimator():
+def test_the_seed_of_the_search_does_not_touch_the_estimator():
+    """See https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/94 (case 63)."""
     X, y = small_data()
     estimator = RandomForestClassifier(n_estimators=5, random_state=3)
     search = SMBOSearchCV(

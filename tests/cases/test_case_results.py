@@ -19,7 +19,8 @@ def distinct(search):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_39_candidates_are_distinct_while_any_are_left(cls):
+def test_candidates_are_distinct_while_any_are_left(cls):
+    """See https://github.com/scikit-learn/scikit-learn/issues/29794 (case 39)."""
     X, y = small_data()
     search = make_search(cls, Recorder(), {"a": stats.randint(1, 4)}, n_iter=10, cv=2)
     search.fit(X, y)
@@ -38,7 +39,8 @@ def test_case_39_candidates_are_distinct_while_any_are_left(cls):
     ],
     ids=["randint", "log integer", "choices", "binom", "alternatives"],
 )
-def test_case_39_no_point_twice_in_any_finite_space(cls, space):
+def test_no_point_twice_in_any_finite_space(cls, space):
+    """See https://github.com/scikit-learn/scikit-learn/issues/29794 (case 39)."""
     X, y = small_data()
     search = make_search(cls, Recorder(), space, n_iter=11, cv=2).fit(X, y)
     assert len(distinct(search)) == 11
@@ -46,7 +48,8 @@ def test_case_39_no_point_twice_in_any_finite_space(cls, space):
 
 @pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.parametrize("scoring", [None, "roc_auc", ["accuracy"]])
-def test_case_41_best_exists_without_refit(cls, scoring):
+def test_best_exists_without_refit(cls, scoring):
+    """See https://github.com/ray-project/tune-sklearn/issues/113 (case 41)."""
     X, y = small_data()
     search = make_search(
         cls,
@@ -83,7 +86,12 @@ SCORINGS = [
 
 @pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.parametrize("scoring", SCORINGS, ids=["list", "tuple", "dict", "callable"])
-def test_case_43_several_metrics_give_the_keys_of_grid_search(cls, scoring):
+def test_several_metrics_give_the_keys_of_grid_search(cls, scoring):
+    """See the reports of case 43.
+
+    https://github.com/optuna/optuna/issues/2935
+    https://github.com/optuna/optuna-integration/issues/187
+    """
     X, y = small_data()
     space = {"C": [0.01, 1.0]}
     arguments = {
@@ -107,7 +115,12 @@ def test_case_43_several_metrics_give_the_keys_of_grid_search(cls, scoring):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_43_the_metric_named_by_refit_is_optimised(cls):
+def test_the_metric_named_by_refit_is_optimised(cls):
+    """See the reports of case 43.
+
+    https://github.com/optuna/optuna/issues/2935
+    https://github.com/optuna/optuna-integration/issues/187
+    """
     X, y = small_data()
     scoring = {
         "up": lambda e, X, y: e.a,
@@ -126,7 +139,12 @@ def test_case_43_the_metric_named_by_refit_is_optimised(cls):
 
 @pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.parametrize("refit", [False, lambda results: 1])
-def test_case_43_without_a_name_the_first_metric_is_optimised(cls, refit):
+def test_without_a_name_the_first_metric_is_optimised(cls, refit):
+    """See the reports of case 43.
+
+    https://github.com/optuna/optuna/issues/2935
+    https://github.com/optuna/optuna-integration/issues/187
+    """
     X, y = small_data()
     scoring = {"zero": lambda e, X, y: e.a, "one": lambda e, X, y: -e.a}
     search = make_search(
@@ -140,7 +158,12 @@ def test_case_43_without_a_name_the_first_metric_is_optimised(cls, refit):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_43_refit_true_with_several_metrics_is_an_error(cls):
+def test_refit_true_with_several_metrics_is_an_error(cls):
+    """See the reports of case 43.
+
+    https://github.com/optuna/optuna/issues/2935
+    https://github.com/optuna/optuna-integration/issues/187
+    """
     X, y = small_data()
     search = make_search(
         cls, Recorder(), {"a": [1, 2]}, n_iter=2, cv=2, scoring=["accuracy", "f1"]
@@ -152,7 +175,12 @@ def test_case_43_refit_true_with_several_metrics_is_an_error(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_45_ranks_are_over_all_candidates(cls):
+def test_ranks_are_over_all_candidates(cls):
+    """See the reports of case 45.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/604
+    https://github.com/scikit-optimize/scikit-optimize/issues/831
+    """
     X, y = small_data()
     space = {"max_depth": [1, 2, 3, 4, 5], "min_samples_leaf": [1, 10]}
     search = make_search(
@@ -173,7 +201,12 @@ def test_case_45_ranks_are_over_all_candidates(cls):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_45_ranks_after_model_based_steps_and_nans(cls):
+def test_ranks_after_model_based_steps_and_nans(cls):
+    """See the reports of case 45.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/604
+    https://github.com/scikit-optimize/scikit-optimize/issues/831
+    """
     X, y = small_data()
     space = {"a": Real(0, 1), "b": [0, 1]}
     search = make_search(
@@ -193,7 +226,12 @@ def test_case_45_ranks_after_model_based_steps_and_nans(cls):
     assert ranks[~finite].min() > ranks[finite].max()
 
 
-def test_case_45_results_are_in_the_order_of_asking():
+def test_results_are_in_the_order_of_asking():
+    """See the reports of case 45.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/604
+    https://github.com/scikit-optimize/scikit-optimize/issues/831
+    """
     X, y = small_data()
     search = SMBOSearchCV(
         Recorder(), {"a": Real(0, 1)}, n_iter=12, cv=2, random_state=3

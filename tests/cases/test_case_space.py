@@ -63,7 +63,8 @@ def ask_and_tell(optimizer, n, value=lambda params: 0.0):
     ],
     ids=["list", "tuple", "array", "object array", "Series"],
 )
-def test_case_05_strings_reach_the_estimator_as_str(cls, choices):
+def test_strings_reach_the_estimator_as_str(cls, choices):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/691 (case 05)."""
     search = fitted(cls, SVC(), {"kernel": choices, "C": [0.1, 0.5, 1.0]}, n_iter=6)
     kernels = values_tried(search, "kernel")
     assert {type(kernel) for kernel in kernels} == {str}
@@ -72,7 +73,8 @@ def test_case_05_strings_reach_the_estimator_as_str(cls, choices):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_05_the_very_objects_of_the_list_reach_set_params(cls):
+def test_the_very_objects_of_the_list_reach_set_params(cls):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/691 (case 05)."""
     choices = [None, "text", 3, 2.5, True, (1, 2), {"k": 1}, b"x", len, "é"]
     log = Log()
     search = fitted(cls, Recorder(log=log), {"a": choices}, n_iter=10, refit=False)
@@ -86,7 +88,8 @@ def test_case_05_the_very_objects_of_the_list_reach_set_params(cls):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_05_numbers_are_plain_and_results_survive_json(cls):
+def test_numbers_are_plain_and_results_survive_json(cls):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/691 (case 05)."""
     space = {
         "a": stats.randint(1, 100),
         "b": stats.loguniform(1e-3, 1e3),
@@ -104,7 +107,8 @@ def test_case_05_numbers_are_plain_and_results_survive_json(cls):
 
 
 @pytest.mark.parametrize("optimizer", [SMBO, RandomSearch])
-def test_case_07_integers_stay_int_beside_reals(optimizer):
+def test_integers_stay_int_beside_reals(optimizer):
+    """See https://github.com/huawei-noah/HEBO/issues/7 (case 07)."""
     space = Space(
         {"depth": Integer(1, 50), "rate": Real(0, 1), "big": Integer(1, 2**53)}
     )
@@ -116,7 +120,8 @@ def test_case_07_integers_stay_int_beside_reals(optimizer):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_07_integers_stay_int_in_the_search_and_in_the_data_frame(cls):
+def test_integers_stay_int_in_the_search_and_in_the_data_frame(cls):
+    """See https://github.com/huawei-noah/HEBO/issues/7 (case 07)."""
     log = Log()
     space = {"a": Integer(1, 1000, log=True), "b": Real(0, 1), "c": range(1, 4)}
     search = fitted(cls, Recorder(log=log), space)
@@ -141,13 +146,15 @@ def test_case_07_integers_stay_int_in_the_search_and_in_the_data_frame(cls):
     ],
     ids=["list", "tuple", "array", "Series", "range", "descending"],
 )
-def test_case_09_two_number_list_is_choices(cls, pair):
+def test_two_number_list_is_choices(cls, pair):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/1064 (case 09)."""
     search = fitted(cls, Recorder(), {"a": pair, "b": [0.5, 1.5, 7.0]}, n_iter=6)
     assert set(values_tried(search, "a")) == {2, 9}
     assert set(values_tried(search, "b")) == {0.5, 1.5, 7.0}
 
 
-def test_case_09_a_range_needs_an_explicit_object():
+def test_a_range_needs_an_explicit_object():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/1064 (case 09)."""
     log = Log()
     fitted(SMBOSearchCV, Recorder(log=log), {"a": Integer(2, 9)}, n_iter=8)
     assert {call["a"] for call in log} == set(range(2, 10))
@@ -155,7 +162,8 @@ def test_case_09_a_range_needs_an_explicit_object():
 
 @pytest.mark.parametrize("cls", SEARCHES)
 @pytest.mark.parametrize("wrap", [list, Categorical], ids=["list", "Categorical"])
-def test_case_11_tuples_of_different_lengths_pass_through(cls, wrap):
+def test_tuples_of_different_lengths_pass_through(cls, wrap):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/950 (case 11)."""
     choices = [(5,), (5, 5)]
     estimator = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
     search = fitted(cls, estimator, {"hidden_layer_sizes": wrap(choices)}, n_iter=2)
@@ -183,7 +191,8 @@ def test_case_11_tuples_of_different_lengths_pass_through(cls, wrap):
     ],
     ids=lambda choices: type(choices[0]).__name__,
 )
-def test_case_11_any_object_is_a_choice(cls, choices):
+def test_any_object_is_a_choice(cls, choices):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/950 (case 11)."""
     log = Log()
     search = fitted(
         cls, Recorder(log=log), {"a": choices, "b": [1, 2]}, n_iter=2 * len(choices)
@@ -200,7 +209,8 @@ def test_case_11_any_object_is_a_choice(cls, choices):
 @pytest.mark.parametrize(
     "booleans", [[True, False], (False, True), np.array([True, False])]
 )
-def test_case_13_booleans_are_bool_in_every_candidate(cls, booleans):
+def test_booleans_are_bool_in_every_candidate(cls, booleans):
+    """See https://github.com/automl/SMAC3/issues/630 (case 13)."""
     log = Log()
     space = {"a": booleans, "b": Real(0, 1), "c": [1, 2, 3]}
     search = fitted(cls, Recorder(log=log), space, n_iter=15)
@@ -211,7 +221,8 @@ def test_case_13_booleans_are_bool_in_every_candidate(cls, booleans):
     assert not search.cv_results_["param_a"].mask.any()
 
 
-def test_case_13_booleans_and_integers_are_not_confused():
+def test_booleans_and_integers_are_not_confused():
+    """See https://github.com/automl/SMAC3/issues/630 (case 13)."""
     log = Log()
     choices = [True, 1, False, 0]
     fitted(SMBOSearchCV, Recorder(log=log), {"a": choices}, n_iter=4, refit=False)
@@ -244,7 +255,12 @@ DISTRIBUTIONS = {
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_case_15_distributions_are_taken(cls, name):
+def test_distributions_are_taken(cls, name):
+    """See the reports of case 15.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/448
+    https://github.com/scikit-optimize/scikit-optimize/issues/1054
+    """
     distribution, is_possible = DISTRIBUTIONS[name]
     search = fitted(cls, Recorder(), {"a": distribution, "b": Real(0, 1)})
     tried = values_tried(search, "a")
@@ -255,7 +271,12 @@ def test_case_15_distributions_are_taken(cls, name):
 
 
 @pytest.mark.parametrize("name", ["loguniform", "truncnorm", "expon", "poisson"])
-def test_case_15_random_search_follows_the_distribution(name):
+def test_random_search_follows_the_distribution(name):
+    """See the reports of case 15.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/448
+    https://github.com/scikit-optimize/scikit-optimize/issues/1054
+    """
     distribution, _ = DISTRIBUTIONS[name]
     optimizer = RandomSearch(
         Space({"a": distribution, "b": Real(0, 1)}), random_state=0
@@ -269,7 +290,8 @@ def test_case_15_random_search_follows_the_distribution(name):
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_17_equal_bounds_are_a_constant(cls):
+def test_equal_bounds_are_a_constant(cls):
+    """See https://github.com/huawei-noah/HEBO/issues/9 (case 17)."""
     log = Log()
     space = {
         "a": Integer(1, 1),
@@ -285,7 +307,8 @@ def test_case_17_equal_bounds_are_a_constant(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_17_a_space_of_constants_is_one_candidate(cls):
+def test_a_space_of_constants_is_one_candidate(cls):
+    """See https://github.com/huawei-noah/HEBO/issues/9 (case 17)."""
     search = make_search(cls, Recorder(), {"a": [3], "b": ["x"]}, cv=2, n_iter=1)
     search.fit(*small_data())
     assert search.cv_results_["params"] == [{"a": 3, "b": "x"}]
@@ -295,7 +318,8 @@ BOUNDS = [(1e-4, 0.2), (1e-7, 1e-1), (3e-300, 7e250), (0.1, 0.3), (1.1, 1.1 + 1e
 
 
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
-def test_case_19_points_stay_in_the_closed_interval(bounds):
+def test_points_stay_in_the_closed_interval(bounds):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/586 (case 19)."""
     low, high = bounds
     rng = np.random.default_rng(0)
     for dimension in (Real(low, high, log=True), Real(low, high)):
@@ -313,7 +337,8 @@ def test_case_19_points_stay_in_the_closed_interval(bounds):
 
 @pytest.mark.parametrize("bounds", [(1, 10), (1, 10_000), (7, 8), (3, 2**40)], ids=str)
 @pytest.mark.parametrize("log", [True, False])
-def test_case_19_integers_stay_in_the_closed_interval(bounds, log):
+def test_integers_stay_in_the_closed_interval(bounds, log):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/586 (case 19)."""
     low, high = bounds
     subspace = Space({"a": Integer(low, high, log=log)}).subspaces[0]
     values = [subspace.to_params([u])["a"] for u in np.linspace(0, 1, 10_000)]
@@ -323,7 +348,8 @@ def test_case_19_integers_stay_in_the_closed_interval(bounds, log):
 
 
 @pytest.mark.parametrize("optimizer", [SMBO, RandomSearch])
-def test_case_19_suggestions_are_accepted_as_points(optimizer):
+def test_suggestions_are_accepted_as_points(optimizer):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/586 (case 19)."""
     space = Space(
         {
             "a": stats.loguniform(1e-4, 0.2),
@@ -347,7 +373,8 @@ ALTERNATIVES = [
 
 @pytest.mark.parametrize("cls", SAMPLING)
 @pytest.mark.parametrize("n_iter", [7, 24])
-def test_case_21_each_alternative_gets_its_share_and_the_total_is_exact(cls, n_iter):
+def test_each_alternative_gets_its_share_and_the_total_is_exact(cls, n_iter):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/476 (case 21)."""
     space = [
         {("last__C" if k == "C" else k): v for k, v in d.items()} for d in ALTERNATIVES
     ]
@@ -362,7 +389,8 @@ def test_case_21_each_alternative_gets_its_share_and_the_total_is_exact(cls, n_i
 
 
 @pytest.mark.parametrize("cls", SAMPLING)
-def test_case_21_small_alternatives_are_used_up_and_the_rest_goes_on(cls):
+def test_small_alternatives_are_used_up_and_the_rest_goes_on(cls):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/476 (case 21)."""
     space = [{"a": [1, 2]}, {"b": Real(0, 1)}, {"c": [1]}]
     search = fitted(cls, Recorder(), space, n_iter=20)
     keys = [tuple(params) for params in search.cv_results_["params"]]
@@ -372,7 +400,12 @@ def test_case_21_small_alternatives_are_used_up_and_the_rest_goes_on(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_23_the_result_is_the_value_not_its_index(cls):
+def test_the_result_is_the_value_not_its_index(cls):
+    """See the reports of case 23.
+
+    https://github.com/hyperopt/hyperopt/issues/511
+    https://github.com/hyperopt/hyperopt/issues/492
+    """
     search = fitted(
         cls, Recorder(value=lambda e: -e.a), {"a": [500, 200, 1000]}, n_iter=3
     )
@@ -380,7 +413,12 @@ def test_case_23_the_result_is_the_value_not_its_index(cls):
     assert list(search.cv_results_["param_a"]) == [500, 200, 1000]
 
 
-def test_case_23_minimize_reports_the_value_the_user_wrote():
+def test_minimize_reports_the_value_the_user_wrote():
+    """See the reports of case 23.
+
+    https://github.com/hyperopt/hyperopt/issues/511
+    https://github.com/hyperopt/hyperopt/issues/492
+    """
     space = {"a": [512, 200, 1000], "b": ["x", "y"]}
     history = minimize(
         lambda p: p["a"] + (p["b"] == "x"), space, n_trials=6, random_state=0
@@ -392,7 +430,12 @@ def test_case_23_minimize_reports_the_value_the_user_wrote():
 
 
 @pytest.mark.parametrize("cls", MODEL_BASED)
-def test_case_23_best_params_can_be_set_again(cls):
+def test_best_params_can_be_set_again(cls):
+    """See the reports of case 23.
+
+    https://github.com/hyperopt/hyperopt/issues/511
+    https://github.com/hyperopt/hyperopt/issues/492
+    """
     X, y = small_data()
     space = {"max_depth": Integer(1, 5), "criterion": ["gini", "entropy"]}
     search = fitted(cls, DecisionTreeClassifier(random_state=0), space, n_iter=8)

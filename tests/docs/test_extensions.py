@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pages that are made at build time: change log and benchmarks."""
+"""What is made at build time: change log, benchmarks, picture of the layers."""
 
 import importlib.util
 import json
+import re
+import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -79,3 +82,55 @@ def test_runs_without_a_summary_are_shown_the_latest_of_equal_ones(tables):
     text = "\n".join(tables.blocks({"runs": runs}))
     assert text.count("   * - x\n") == 1
     assert "   * - x\n     - 2\n   * - y\n     - 1" in text
+
+
+def test_the_picture_has_every_layer_of_the_contract_from_top_to_bottom():
+    root = DOCS.parent
+    picture = ElementTree.fromstring(load("layer_picture").layers_picture(root))
+    svg = "{http://www.w3.org/2000/svg}"
+    drawn = [
+        (float(text.get("y")), text.text)
+        for text in picture.iter(f"{svg}text")
+        if text.get("class") == "name"
+    ]
+    settings = tomllib.loads((root / "pyproject.toml").read_text())["tool"]
+    (contract,) = settings["importlinter"]["contracts"]
+    expected = [
+        name
+        for layer in contract["layers"]
+        for name in re.findall(r"\w+", layer)
+        if list((root / "accsmbo").glob(f"{name}/__init__.py"))
+        or (root / "accsmbo" / f"{name}.py").exists()
+    ]
+    assert [name for _, name in drawn] == expected
+    heights = dict(map(reversed, drawn))
+    assert heights["search"] < heights["execution"] < heights["surrogates"]
+    assert heights["surrogates"] == heights["storage"]
+
+
+def test_what_the_picture_draws_is_the_contract(tmp_path):
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.importlinter]\nroot_package = "p"\n[[tool.importlinter.contracts]]\n'
+        'layers = ["(top)", "(left) | (right)", "(absent)"]\n'
+    )
+    for name in ("top/__init__.py", "left/__init__.py", "right.py"):
+        (tmp_path / "p" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "p" / name).write_text('"""Is less < than."""\n')
+    picture = load("layer_picture").layers_picture(tmp_path)
+    assert re.findall('class="name".*>(.*)<', picture) == ["top", "left", "right"]
+    assert picture.count(">Is less &lt; than<") == 3
+
+
+PAGES = [DOCS.parent / "CONTRIBUTING.md", *DOCS.glob("contributing/*.rst")]
+
+
+@pytest.mark.skipif(
+    not (DOCS.parent / "benchmarks").exists(), reason="only a checkout has all folders"
+)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_named_for_contributors_exist(page):
+    named = re.findall(
+        r"[`(]((?:accsmbo|tests|docs|benchmarks)/[\w/.-]+)[`)]", page.read_text()
+    )
+    assert named or page.stem in ("glossary", "index")
+    assert [path for path in named if not (DOCS.parent / path).exists()] == []

@@ -124,7 +124,12 @@ def test_only_taken_members_compete_once_the_number_is_reached():
 
 
 @pytest.mark.parametrize("score", ["nll", "brier", "accuracy"])
-def test_case_79_size_one_is_the_best_single_model(score):
+def test_size_one_is_the_best_single_model(score):
+    """See the reports of case 79.
+
+    https://github.com/automl/auto-sklearn/issues/623
+    https://github.com/automl/auto-sklearn/issues/626
+    """
     p, y = draw(seed=5)
     losses = [METRICS[score](y, member) for member in p]
     result = greedy_selection(p, y, n_members=1, score=score)
@@ -133,7 +138,12 @@ def test_case_79_size_one_is_the_best_single_model(score):
 
 
 @pytest.mark.parametrize("greater_is_better", [False, True])
-def test_case_79_direction_of_a_callable_is_handled_once(greater_is_better):
+def test_direction_of_a_callable_is_handled_once(greater_is_better):
+    """See the reports of case 79.
+
+    https://github.com/automl/auto-sklearn/issues/623
+    https://github.com/automl/auto-sklearn/issues/626
+    """
     rng = np.random.default_rng(0)
     y = rng.normal(size=30)
     p = y + rng.normal(size=(6, 30)) * np.arange(1, 7)[::-1, None]
@@ -153,7 +163,8 @@ def test_case_79_direction_of_a_callable_is_handled_once(greater_is_better):
 
 
 @pytest.mark.parametrize("score", ["nll", "brier", "accuracy"])
-def test_case_77_weights_sum_to_one(score):
+def test_weights_sum_to_one(score):
+    """See https://github.com/automl/auto-sklearn/issues/1718 (case 77)."""
     p, y = draw(n_members=80, n=100, seed=7, dtype=np.float32)
     p = np.concatenate([p, p[:5]])  # repeated models tie
     result = greedy_selection(
@@ -165,7 +176,8 @@ def test_case_77_weights_sum_to_one(score):
     np.testing.assert_allclose(counts, np.round(counts), atol=1e-12)
 
 
-def test_case_81_members_that_are_not_finite_are_never_taken():
+def test_members_that_are_not_finite_are_never_taken():
+    """See https://github.com/autogluon/autogluon/issues/5317 (case 81)."""
     p, y = draw()
     broken = np.array(p)
     broken[0] = np.inf

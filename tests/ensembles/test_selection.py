@@ -176,7 +176,13 @@ def test_pickling_cloning_and_frames():
     np.testing.assert_array_equal(again.weights_, ensemble.weights_)
 
 
-def test_case_77_and_79_through_the_estimator():
+def test_through_the_estimator():
+    """See the reports of cases 77 and 79.
+
+    https://github.com/automl/auto-sklearn/issues/1718
+    https://github.com/automl/auto-sklearn/issues/623
+    https://github.com/automl/auto-sklearn/issues/626
+    """
     X, y = CANCER
     search = search_on(X, y, scoring="neg_log_loss")
     one = EnsembleSelectionClassifier.from_search(search, n_members=1).fit(X, y)
@@ -189,7 +195,8 @@ def test_case_77_and_79_through_the_estimator():
     assert losses[int(np.argmax(one.weights_))] == min(losses)
 
 
-def test_case_81_members_of_weight_zero_are_never_called():
+def test_members_of_weight_zero_are_never_called():
+    """See https://github.com/autogluon/autogluon/issues/5317 (case 81)."""
     X, y = np.zeros((40, 1)), np.repeat([0, 1], [10, 30])
     ensemble = EnsembleSelectionClassifier(
         [Constant(0.75), Constant(0.1)], n_members=1, cv=2
@@ -201,7 +208,8 @@ def test_case_81_members_of_weight_zero_are_never_called():
     assert Constant.calls == [0.75]
 
 
-def test_case_81_infinite_member_of_weight_zero():
+def test_infinite_member_of_weight_zero():
+    """See https://github.com/autogluon/autogluon/issues/5317 (case 81)."""
     X, y = np.ones((20, 1)), np.full(20, 3.0)
     ensemble = EnsembleSelectionRegressor([Value(3), Value(np.inf)], cv=2).fit(X, y)
     np.testing.assert_array_equal(ensemble.weights_, [1, 0])
@@ -209,7 +217,8 @@ def test_case_81_infinite_member_of_weight_zero():
 
 
 @pytest.mark.parametrize("strange", [np.inf, -np.inf, np.nan])
-def test_case_81_infinite_rows_leave_their_weight_to_the_others(strange):
+def test_infinite_rows_leave_their_weight_to_the_others(strange):
+    """See https://github.com/autogluon/autogluon/issues/5317 (case 81)."""
     X, y = np.ones((20, 1)), np.tile([1.0, 3.0], 10)
     ensemble = EnsembleSelectionRegressor(
         [Value(1), Value(3, strange)], cv=2, random_state=0
@@ -222,7 +231,8 @@ def test_case_81_infinite_rows_leave_their_weight_to_the_others(strange):
     np.testing.assert_allclose(std**2, [2 + 1, 2])
 
 
-def test_case_81_a_row_without_any_finite_member():
+def test_a_row_without_any_finite_member():
+    """See https://github.com/autogluon/autogluon/issues/5317 (case 81)."""
     X, y = np.ones((20, 1)), np.tile([1.0, 3.0], 10)
     ensemble = EnsembleSelectionRegressor(
         [Value(1, np.inf), Value(3, -np.inf)], cv=2, random_state=0

@@ -66,7 +66,8 @@ class Estimator(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"n_jobs": 2}, {"n_jobs": 4}])
-def test_case_61_the_design_does_not_depend_on_the_workers(kwargs):
+def test_the_design_does_not_depend_on_the_workers(kwargs):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/1130 (case 61)."""
     history = minimize(loss, SPACE, n_trials=8, random_state=0, **kwargs)
     first = {t.number: t.unit.tobytes() for t in history.trials}
     reference = SMBO(SPACE, random_state=0)
@@ -75,7 +76,13 @@ def test_case_61_the_design_does_not_depend_on_the_workers(kwargs):
     ]
 
 
-def test_case_65_a_threaded_learner_in_two_workers_twice():
+def test_a_threaded_learner_in_two_workers_twice():
+    """See the reports of case 65.
+
+    https://github.com/scikit-learn/scikit-learn/issues/10538
+    https://github.com/scikit-learn/scikit-learn/issues/10533
+    https://github.com/scikit-learn/scikit-learn/issues/5115
+    """
     estimator = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2)
     space = {"learning_rate": Real(0.01, 1.0, log=True)}
     start = time.monotonic()
@@ -98,7 +105,13 @@ if __name__ == "__main__":
 """
 
 
-def test_case_65_the_spawn_start_method():
+def test_the_spawn_start_method():
+    """See the reports of case 65.
+
+    https://github.com/scikit-learn/scikit-learn/issues/10538
+    https://github.com/scikit-learn/scikit-learn/issues/10533
+    https://github.com/scikit-learn/scikit-learn/issues/5115
+    """
     result = subprocess.run(
         [sys.executable, "-c", SPAWNED],
         cwd=ROOT,
@@ -121,7 +134,8 @@ def test_case_65_the_spawn_start_method():
         ("allocate", {"memory_limit": 300_000_000}, "MemoryError"),
     ],
 )
-def test_case_67_a_worker_that_ends_costs_one_candidate(how, limits, reason):
+def test_a_worker_that_ends_costs_one_candidate(how, limits, reason):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/879 (case 67)."""
     if how == "allocate" and sys.platform != "linux":
         pytest.skip("memory is limited on Linux only")
     search = RandomizedSearchCV(
@@ -144,7 +158,8 @@ def test_case_67_a_worker_that_ends_costs_one_candidate(how, limits, reason):
     assert reason in failed.error
 
 
-def test_case_67_error_score_of_a_dead_worker():
+def test_error_score_of_a_dead_worker():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/879 (case 67)."""
     search = RandomizedSearchCV(
         Estimator(how="exit"),
         {"a": [1, 2, 3]},
@@ -170,7 +185,8 @@ def score_a(estimator, X, y):
     return float(estimator.a)
 
 
-def test_case_69_one_job_uses_one_core():
+def test_one_job_uses_one_core():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/680 (case 69)."""
     program = (
         "import time\n"
         "from accsmbo import minimize\n"
@@ -194,7 +210,8 @@ def test_case_69_one_job_uses_one_core():
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_case_71_a_time_limit_holds_within_one_fit(n_jobs):
+def test_a_time_limit_holds_within_one_fit(n_jobs):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/736 (case 71)."""
     search = RandomizedSearchCV(
         Estimator(seconds=0.3),
         {"a": Real(0, 1)},
@@ -215,7 +232,8 @@ def test_case_71_a_time_limit_holds_within_one_fit(n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("on_interrupt", ["stop", "raise"])
-def test_case_73_an_interrupt_keeps_what_is_finished(n_jobs, on_interrupt, tmp_path):
+def test_an_interrupt_keeps_what_is_finished(n_jobs, on_interrupt, tmp_path):
+    """See https://github.com/scikit-learn/scikit-learn/issues/17069 (case 73)."""
     search = RandomizedSearchCV(
         Estimator(how="interrupt", seconds=0.01),
         {"a": [1, 2, 4, 5, 3, 6]},
@@ -238,7 +256,9 @@ def test_case_73_an_interrupt_keeps_what_is_finished(n_jobs, on_interrupt, tmp_p
     assert search.refit_best(X, y).predict(X).shape == y.shape
 
 
-def test_case_73_an_exception_in_a_callback_keeps_what_is_finished(tmp_path):
+def test_an_exception_in_a_callback_keeps_what_is_finished(tmp_path):
+    """See https://github.com/scikit-learn/scikit-learn/issues/17069 (case 73)."""
+
     def fails(history):
         if len(history) == 3:
             raise ZeroDivisionError("in a callback")
@@ -252,7 +272,8 @@ def test_case_73_an_exception_in_a_callback_keeps_what_is_finished(tmp_path):
     assert search.predict(X).shape == y.shape
 
 
-def test_case_75_time_to_propose_does_not_outgrow_the_fits():
+def test_time_to_propose_does_not_outgrow_the_fits():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/968 (case 75)."""
     space = {f"x{i}": Real(0, 1) for i in range(4)}
     optimizer = SMBO(space, random_state=0)
     rng = np.random.default_rng(0)

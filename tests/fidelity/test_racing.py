@@ -266,8 +266,11 @@ def test_a_fold_that_fails_is_a_candidate_that_fails(fatal):
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
 @pytest.mark.parametrize("fold", range(3))
-def test_case_29_a_score_of_nan_on_one_fold_never_wins(fold):
-    """The scorer gives NaN for the best parameter on one fold."""
+def test_a_score_of_nan_on_one_fold_never_wins(fold):
+    """The scorer gives NaN for the best parameter on one fold.
+
+    See https://github.com/scikit-learn/scikit-learn/issues/20678 (case 29).
+    """
     splits = list(KFold(3).split(X))
 
     def score(estimator, X_test, y_test):
@@ -287,7 +290,8 @@ def test_case_29_a_score_of_nan_on_one_fold_never_wins(fold):
 
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
-def test_case_29_every_candidate_nan():
+def test_every_candidate_nan():
+    """See https://github.com/scikit-learn/scikit-learn/issues/20678 (case 29)."""
     search = fit(
         GridSearchCV,
         {"a": [1, 2, 3]},
@@ -299,7 +303,8 @@ def test_case_29_every_candidate_nan():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_case_53_rare_classes_in_every_fold(seed):
+def test_rare_classes_in_every_fold(seed):
+    """See https://github.com/scikit-learn/scikit-learn/issues/20775 (case 53)."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.r_[np.zeros(45), np.ones(5)])
     X = rng.normal(size=(50, 2)) + y[:, None]

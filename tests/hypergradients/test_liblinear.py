@@ -24,6 +24,12 @@ TARGET = X[:, 0] + 0.3 * X[:, 1] ** 2
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 
 
+@pytest.fixture
+def liblinear():
+    return pytest.importorskip("liblinear.liblinearutil")
+
+
+@pytest.mark.usefixtures("liblinear")
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
@@ -53,6 +59,7 @@ def test_liblinear_agrees_with_newton(kind, model, container, first):
     np.testing.assert_allclose(solution.w, expected, atol=1e-4)
 
 
+@pytest.mark.usefixtures("liblinear")
 def test_the_public_function_takes_it():
     options = {"cv": 3, "scoring": "neg_log_loss"}
     ours = hypergradient(LogisticRegression(), {"C": 0.3}, X, y, **options)
@@ -104,7 +111,7 @@ def test_unknown_solver():
 
 def test_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "liblinear.liblinearutil", None)
-    with pytest.raises(ImportError, match="pip install liblinear-official"):
+    with pytest.raises(ImportError, match=r'pip install "accsmbo\[liblinear\]"'):
         hypergradient(
             LogisticRegression(),
             {"C": 1.0},

@@ -41,8 +41,11 @@ def tune(kind, model=None, bounds=None, **options):
         (LogisticRegression(penalty=None), {"C": (1, 2)}, r"tuned by \[\], got"),
     ],
 )
-def test_case_93_settings_that_no_formula_covers_are_refused(model, bounds, reason):
-    """See https://github.com/scikit-learn/scikit-learn/issues/18369."""
+def test_settings_that_no_formula_covers_are_refused(model, bounds, reason):
+    """See https://github.com/scikit-learn/scikit-learn/issues/18369.
+
+    See https://github.com/scikit-learn/scikit-learn/issues/18369 (case 93).
+    """
     with pytest.raises(NotDifferentiableError, match=reason):
         tune("small", model, bounds)
 

@@ -169,7 +169,9 @@ def test_no_gradient_at_all():
 
 
 @pytest.mark.parametrize("size", [1e37, np.inf])
-def test_case_83_exploding_gradients_are_refused(size):
+def test_exploding_gradients_are_refused(size):
+    """See https://github.com/QB3/sparse-ho/issues/122 (case 83)."""
+
     def explosive(params):
         value, gradient = bowl(params)
         if params["x"] < 1.5:
@@ -193,7 +195,8 @@ class WeightedLassoProblem(GroupRidgeProblem):
         return Penalty(0.0, ridge.l2, d_l1=ridge.d_l2)
 
 
-def test_case_83_weighted_lasso_on_a_wide_sparse_set():
+def test_weighted_lasso_on_a_wide_sparse_set():
+    """See https://github.com/QB3/sparse-ho/issues/122 (case 83)."""
     register_inner_problem(WeightedLasso, WeightedLassoProblem)
     rng = np.random.default_rng(0)
     n, p = 45, 60

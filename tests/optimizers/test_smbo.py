@@ -167,7 +167,8 @@ class Broken(GaussianProcess):
         raise np.linalg.LinAlgError("not today")
 
 
-def test_case_35_surrogate_failure_falls_back_and_is_said_once():
+def test_surrogate_failure_falls_back_and_is_said_once():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/324 (case 35)."""
     optimizer = SMBO(SPACE, surrogate=Broken(), random_state=0)
     with pytest.warns(SurrogateFailedWarning, match="not today.*Said once") as caught:
         run(optimizer, branin, 10)
@@ -178,7 +179,12 @@ def test_case_35_surrogate_failure_falls_back_and_is_said_once():
 
 
 @pytest.mark.parametrize("values", [[1.0] * 14, [1.0] * 8 + [0.5, 2.0] * 3])
-def test_case_33_flat_objective_is_explored_without_warnings(values):
+def test_flat_objective_is_explored_without_warnings(values):
+    """See the reports of case 33.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/994
+    https://github.com/scikit-optimize/scikit-optimize/issues/947
+    """
     optimizer = SMBO({"x": Real(0.0, 1.0)}, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -189,14 +195,20 @@ def test_case_33_flat_objective_is_explored_without_warnings(values):
     assert np.diff(points).max() < 0.3
 
 
-def test_case_37_finite_space_ends():
+def test_finite_space_ends():
+    """See the reports of case 37.
+
+    https://github.com/automl/SMAC3/issues/718
+    https://github.com/automl/SMAC3/issues/25
+    """
     optimizer = SMBO({"a": [1, 2], "b": Categorical(["x", "y"])}, random_state=0)
     run(optimizer, lambda p: float(p["a"]), 4)
     with pytest.raises(SpaceExhausted):
         optimizer.ask()
 
 
-def test_case_39_no_duplicates_while_points_are_left():
+def test_no_duplicates_while_points_are_left():
+    """See https://github.com/scikit-learn/scikit-learn/issues/29794 (case 39)."""
     optimizer = run(
         SMBO({"n": Integer(1, 12)}, random_state=0), lambda p: (p["n"] - 4) ** 2, 12
     )
@@ -204,7 +216,9 @@ def test_case_39_no_duplicates_while_points_are_left():
 
 
 @pytest.mark.parametrize("batch", [1, 3, 7])
-def test_case_61_initial_design_does_not_depend_on_the_batch(batch):
+def test_initial_design_does_not_depend_on_the_batch(batch):
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/1130 (case 61)."""
+
     def first(batch):
         optimizer = SMBO(MIXED, random_state=0)
         points = []
@@ -218,7 +232,8 @@ def test_case_61_initial_design_does_not_depend_on_the_batch(batch):
     assert first(batch) == first(4)
 
 
-def test_case_75_time_to_propose_is_bounded():
+def test_time_to_propose_is_bounded():
+    """See https://github.com/scikit-optimize/scikit-optimize/issues/968 (case 75)."""
     rng = np.random.default_rng(0)
     space = {f"x{j}": Real(0.0, 1.0) for j in range(4)}
     points = [{k: float(rng.random()) for k in space} for _ in range(500)]

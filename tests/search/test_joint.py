@@ -381,7 +381,12 @@ RANGE = {"C": loguniform(1e-4, 1e4)}
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_47_groups_reach_the_splitter(cls):
+def test_groups_reach_the_splitter(cls):
+    """See the reports of case 47.
+
+    https://github.com/scikit-learn/scikit-learn/issues/19841
+    https://github.com/scikit-learn/scikit-learn/issues/22126
+    """
     Z, labels = noisy()
     groups = np.arange(90) % 10
     own = {"cv": GroupKFold(3), "scoring": "neg_log_loss"}
@@ -393,7 +398,8 @@ def test_case_47_groups_reach_the_splitter(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_51_weights_are_repeated_rows_in_fits_and_scores(cls):
+def test_weights_are_repeated_rows_in_fits_and_scores(cls):
+    """See https://github.com/scikit-learn/scikit-learn/issues/30743 (case 51)."""
     Z, labels = noisy()
     weight = np.random.default_rng(1).integers(1, 4, 90)
     half, n = int(weight[:45].sum()), int(weight.sum())
@@ -415,7 +421,12 @@ def test_case_51_weights_are_repeated_rows_in_fits_and_scores(cls):
 
 
 @pytest.mark.parametrize("cls", SEARCHES)
-def test_case_55_and_59_every_fit_starts_afresh_on_the_same_splits(cls):
+def test_every_fit_starts_afresh_on_the_same_splits(cls):
+    """See the reports of cases 55 and 59.
+
+    https://github.com/optuna/optuna/issues/5196
+    https://github.com/optuna/optuna-integration/issues/118
+    """
     Z, labels = noisy()
     found = cls(PLAIN, RANGE, cv=KFold(3).split(Z), scoring="neg_log_loss")
     seen = []

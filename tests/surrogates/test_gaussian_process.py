@@ -133,7 +133,12 @@ def test_hyperparameters_are_learnt_from_a_subset_of_many_points():
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-6])
-def test_case_35_31_noise_free_points_in_ten_dimensions(noise):
+def test_noise_free_points_in_ten_dimensions(noise):
+    """See the reports of cases 35 and 31.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/324
+    https://github.com/rodrigo-arenas/Sklearn-genetic-opt/issues/109
+    """
     rng = np.random.default_rng(0)
     U = rng.random((31, 10))
     y = (U**2).sum(1)
@@ -145,7 +150,11 @@ def test_case_35_31_noise_free_points_in_ten_dimensions(noise):
     assert np.all(std > 0)
 
 
-def test_case_35_20_copies_of_one_point_without_noise():
+def test_copies_of_one_point_without_noise():
+    """See the report of cases 35 and 20.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/324
+    """
     U = np.full((20, 2), 0.3)
     hyper = Hyperparameters(np.ones(2), 0.0)
     gp = GaussianProcess(hyperparameters=hyper).fit(U, np.linspace(0, 1, 20))
@@ -153,7 +162,11 @@ def test_case_35_20_copies_of_one_point_without_noise():
     assert gp.predict(U[:1])[0][0] == pytest.approx(0.5, abs=1e-3)
 
 
-def test_case_35_500_points():
+def test_points():
+    """See the report of cases 35 and 500.
+
+    https://github.com/scikit-optimize/scikit-optimize/issues/324
+    """
     U, y = data(500, d=5)
     mean, std = GaussianProcess().fit(U, y).predict(U[:50])
     np.testing.assert_allclose(mean, y[:50], atol=0.2)

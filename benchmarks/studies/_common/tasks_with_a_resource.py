@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tuning tasks with a resource, for the study of halving: three folds each.
 
-Those of `racing_tasks.py` over the number of samples, models on tables over a parameter
-of theirs, and tables with a rare class.
+Those of `tasks_by_fold.py` over the number of samples, models on tables over a
+parameter of theirs, and tables with a rare class.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from racing_tasks import BOOSTING, FOREST, Folds, _scaled, _table, load
 from scipy.stats import loguniform, randint, uniform
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -18,7 +17,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
-from tuning_tasks import integer, number
+
+from _common.tasks_by_fold import BOOSTING, FOREST, Folds, _scaled, _table, load
+from _common.tuning_tasks import integer, number
 
 N_FOLDS = 3
 Space = dict[str, tuple]

@@ -178,4 +178,5 @@ PACKAGES = {
     "smac_rf": "smac",
     "smac_gp": "smac",
     "hebo": "HEBO",
+    "liblinear-official": "liblinear-official",
 }

@@ -4,6 +4,7 @@
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 import warnings
@@ -12,7 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from peers import PACKAGES, PEERS, Function, Run
+import accsmbo
+from _common.peer_optimizers import PACKAGES, PEERS, Function, Run
+
+RESULTS = "benchmarks/results"
 
 
 def record(
@@ -38,10 +42,10 @@ def record(
     return {"values": [float(f"{v:.10g}") for v in values], "own_s": round(own, 5)}
 
 
-def environment(peers: Iterable[str]) -> dict[str, Any]:
-    """Return the versions and the machine that a result belongs to."""
+def environment(peers: Iterable[str], seeds: Iterable[int]) -> dict[str, Any]:
+    """Return where a result comes from: seeds, code, versions and machine."""
     packages = ["numpy", "scipy", "scikit-learn"]
-    packages += sorted({PACKAGES[p] for p in peers if p in PACKAGES})
+    packages += sorted({PACKAGES[p] for p in peers if p in PACKAGES} - {"accsmbo"})
     versions = {}
     for package in packages:
         try:
@@ -50,7 +54,8 @@ def environment(peers: Iterable[str]) -> dict[str, Any]:
             versions[package] = "not installed"
     return {
         "python": platform.python_version(),
-        "versions": versions,
+        "versions": versions | {"accsmbo": accsmbo.__version__},
+        **commit(Path(accsmbo.__file__).parent),
         "machine": {
             "system": platform.system(),
             "processor": platform.machine(),
@@ -58,8 +63,28 @@ def environment(peers: Iterable[str]) -> dict[str, Any]:
             "threads": os.environ.get("OMP_NUM_THREADS", "not limited"),
         },
         "command": " ".join(["python", *(Path(a).name for a in sys.argv)]),
+        "seeds": list(seeds),
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def commit(package: Path) -> dict[str, Any]:
+    """Return the git commit of a package, and whether its checkout was modified.
+
+    Result files do not count: those that a rerun replaces would always be modified.
+    """
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(package), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "__init__.py")
+        changes = git("status", "--porcelain", "--", ":/", f":(top,exclude){RESULTS}")
+        return {"commit": git("rev-parse", "HEAD"), "modified": bool(changes)}
+    except (OSError, subprocess.CalledProcessError):
+        return {"commit": "not a git checkout", "modified": None}
 
 
 class Results:

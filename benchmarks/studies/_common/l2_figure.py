@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _l2_data import SPLITS
 
+from _common.l2_curves import SPLITS
 from accsmbo.plotting import ConvergenceDisplay
 
 LEAST_GAP = 1e-6

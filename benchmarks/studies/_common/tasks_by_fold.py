@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import tuning_tasks
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -26,8 +25,9 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from tuning_tasks import integer, number
 
+from _common import tuning_tasks
+from _common.tuning_tasks import integer, number
 from accsmbo.history import Evaluation, Trial
 
 N_FOLDS = 5
