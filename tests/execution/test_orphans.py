@@ -30,7 +30,7 @@ pytestmark = linux_only
 
 
 def evaluated(func, n_trials=2, **kwargs):
-    """The history of a function in two worker processes; all calls may fail."""
+    """Return the history of a function in two workers; all calls may fail."""
     optimizer = RandomSearch(SPACE, random_state=0)
     kwargs = {"n_jobs": 2, "n_trials": n_trials} | kwargs
     run(optimizer, _FunctionObjective(func), **kwargs)
