@@ -20,7 +20,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from _records import Results, environment
+from _common.results import Results, environment
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.search.test_neutral_arguments import (
@@ -53,7 +53,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results = Results(options.out)
-    results.environments["all"] = environment([])
+    results.environments["all"] = environment([], [0])
     for kind, name in cases():
         key = f"{kind.__name__}|{name}"
         if key in results.runs:

@@ -10,13 +10,12 @@ that was ended goes on where it stopped, unless the code has changed since.
 
 import argparse
 import os
-import subprocess
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from _records import Results, environment
+from _common.results import Results, environment
 from joblib.externals.loky import get_reusable_executor
 
 from tests.oracle._check import check
@@ -25,14 +24,6 @@ from tests.oracle._problems import recipe_of
 BLOCK = 100
 KEPT = ("search", "solver", "model", "pipeline", "scoring", "space", "cv", "X", "y")
 ROOT = Path(__file__).parents[2]
-
-
-def commit() -> str:
-    """Return the commit of the checkout, marked where files differ from it."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True
-    ).stdout.strip()
 
 
 def run_block(first: int, size: int) -> dict[str, Any]:
@@ -86,11 +77,11 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=0, help="first seed")
     parser.add_argument("--out", default=str(ROOT / "benchmarks/results/oracle.json"))
     args = parser.parse_args()
-    results, now = Results(args.out), commit()
-    if results.environments.get("oracle", {}).get("commit") != now:
-        results.runs = {}
-    results.environments["oracle"] = environment([]) | {"commit": now}
     end = args.start + args.n
+    results, now = Results(args.out), environment([], [args.start, end - 1])
+    if results.environments.get("oracle", {}).get("commit") != now["commit"]:
+        results.runs = {}
+    results.environments["oracle"] = now
     blocks = {
         f"{first}|{min(BLOCK, end - first)}": (first, min(BLOCK, end - first))
         for first in range(args.start, end, BLOCK)
