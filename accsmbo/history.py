@@ -133,10 +133,9 @@ class Span(NamedTuple):
 class Evaluation:
     """What one trial gave.
 
-    The loss, and what is known about it. Optimizers learn from `value`, `gradient`,
-    `noise` and `error_estimate`, and offer `warm_start` to later trials; the rest is
-    for the reader. A failed trial has an `error` in place of a value, and stays in the
-    history.
+    The loss, and what is known about it. Optimizers learn from `value`, `gradient` and
+    `noise`, and offer `warm_start` to later trials; the rest is for the reader. A
+    failed trial has an `error` in place of a value, and stays in the history.
 
     Attributes
     ----------
@@ -155,8 +154,6 @@ class Evaluation:
         run; ``value`` is then an estimate. None: all, in order.
     start_time, end_time : float or None
         Seconds since the epoch.
-    error_estimate : float or None
-        Estimated error of ``value`` from an inexact inner solve.
     warm_start : object
         State that a later, neighbouring trial may start from.
     spans : tuple of Span
@@ -187,7 +184,6 @@ class Evaluation:
     fold_indices: tuple[int, ...] | None = None
     start_time: float | None = None
     end_time: float | None = None
-    error_estimate: float | None = None
     warm_start: Any = field(default=None, repr=False)
     spans: tuple[Span, ...] = field(default=(), repr=False)
 

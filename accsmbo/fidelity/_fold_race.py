@@ -196,7 +196,6 @@ class FoldRace:
             value=incumbent.mean + differences.mean,
             noise=differences.standard_error,
             gradient=None,
-            error_estimate=None,
         )
 
     def told(self, trial: Trial, evaluation: Evaluation) -> None:

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 # Of an evaluation, what is a number or left out.
-NUMBERS = ("value", "noise", "error_estimate")
+NUMBERS = ("value", "noise")
 TIMES = ("start_time", "end_time")
 # State for later trials in the same process; a journal keeps results.
 NOT_STORED = ("warm_start",)
