@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a worker process has of its caller, and what one fold leaves to the next."""
 
+import contextlib
 import os
 import random
 import sys
@@ -25,7 +26,7 @@ from tests.execution._functions import SPACE, loss
 
 
 def values(func, n_trials=6, **kwargs):
-    """What `func` returned in two worker processes."""
+    """Return what `func` returned in two worker processes."""
     kwargs = {"n_jobs": 2, "optimizer": RandomSearch(), "random_state": 0} | kwargs
     return list(minimize(func, SPACE, n_trials=n_trials, **kwargs).values)
 
@@ -199,10 +200,8 @@ def n_threads_of_a_forest(params):
 
     def note():
         names.add(threading.get_ident())
-        try:
+        with contextlib.suppress(threading.BrokenBarrierError):
             barrier.wait(0.2)
-        except threading.BrokenBarrierError:
-            pass
 
     Parallel(n_jobs=-1, prefer="threads")(delayed(note)() for _ in range(4))
     return float(max(len(names), joblib.effective_n_jobs(-1)))
