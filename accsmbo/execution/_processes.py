@@ -55,6 +55,10 @@ class _IdleProcesses:
                 if process.is_open():
                     return process
                 process.kill()
+        return self.new()
+
+    def new(self) -> WorkerHandle:
+        """Return a new process."""
         return ForkedProcess(self._template) if FORKS else SpawnedProcess()
 
     def put(self, process: WorkerHandle) -> None:
@@ -91,7 +95,7 @@ class ProcessWorkers:
     n_slots : int
         Number of processes.
     memory_limit : int or None, default=None
-        Bytes that a fold may allocate above what its process held before.
+        Bytes that a fold may allocate above what its process, a new one, held before.
     """
 
     can_end = True
@@ -131,7 +135,7 @@ class ProcessWorkers:
         """Send a fold to the process of a slot; start one where it has none."""
         process = self._processes.get(slot)
         if process is None:
-            process = IDLE.take()
+            process = IDLE.take() if self._memory_limit is None else IDLE.new()
             self._processes[slot] = process
             process.send("load", self._settings, self._stored, self._memory_limit)
         self._running[slot] = False
