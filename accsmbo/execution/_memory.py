@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MemoryLimit: what a fold may allocate in a worker process (Linux)."""
 
+import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -13,6 +14,8 @@ __all__ = ["MemoryLimit"]
 
 # Large enough for BLAS to use all its threads.
 WARM_SIZE = 256
+# What buffers take differs by some pages from worker to worker.
+ROUND = 10_000_000
 
 
 class MemoryLimit:
@@ -20,6 +23,8 @@ class MemoryLimit:
 
     The buffers of BLAS are allocated first, once and for all: without them numpy's
     BLAS ends the process, and scipy's tries again for ever.
+
+    It begins in a new process, which has none yet.
 
     Parameters
     ----------
@@ -31,8 +36,8 @@ class MemoryLimit:
     Attributes
     ----------
     smallest : int
-        Bytes that the buffers of one thread take. With less to spare one more thread
-        that calls BLAS would still hang.
+        Bytes that the buffers of one thread take, rounded up. With less to spare one
+        more thread that calls BLAS would still hang.
     """
 
     def __init__(self, extra: int, n_threads: int) -> None:
@@ -40,7 +45,7 @@ class MemoryLimit:
         before = _held()
         with threadpool_limits(limits=1):
             _multiply()
-        self.smallest = _held() - before
+        self.smallest = math.ceil((_held() - before) / ROUND) * ROUND
         _warm_up(n_threads)
         self._base = _held()
 

@@ -55,6 +55,10 @@ class _IdleProcesses:
                 if process.is_open():
                     return process
                 process.kill()
+        return self.new()
+
+    def new(self) -> WorkerHandle:
+        """Return a new process."""
         return ForkedProcess(self._template) if FORKS else SpawnedProcess()
 
     def put(self, process: WorkerHandle) -> None:
@@ -91,7 +95,7 @@ class ProcessWorkers:
     n_slots : int
         Number of processes.
     memory_limit : int or None, default=None
-        Bytes that a fold may allocate above what its process held before.
+        Bytes that a fold may allocate above what its process, a new one, held before.
     """
 
     can_end = True
@@ -111,7 +115,7 @@ class ProcessWorkers:
         self._running: dict[int, bool] = {}
         self._failed_starts = 0
         self._asked = time.monotonic()
-        self._stopped: set[int | None] = set()
+        self._stopped: set[int] = set()
         try:
             self._stored = Stored.save(work)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -131,7 +135,7 @@ class ProcessWorkers:
         """Send a fold to the process of a slot; start one where it has none."""
         process = self._processes.get(slot)
         if process is None:
-            process = IDLE.take()
+            process = IDLE.take() if self._memory_limit is None else IDLE.new()
             self._processes[slot] = process
             process.send("load", self._settings, self._stored, self._memory_limit)
         self._running[slot] = False
@@ -169,7 +173,7 @@ class ProcessWorkers:
             asked = silent and slot in self._running
             dead = asked and process.exit_code() is not None
             if asked and not dead:
-                self._tell_stopped(process)
+                self._tell_stopped(slot, process)
         except EOFError:
             dead = True
         if dead:
@@ -182,10 +186,10 @@ class ProcessWorkers:
             reason = f"the worker process died{under}: {reason}"
             events.append(Lost(slot, reason, started))
 
-    def _tell_stopped(self, process: WorkerHandle) -> None:
+    def _tell_stopped(self, slot: int, process: WorkerHandle) -> None:
         """Warn once of a worker that waits for a signal: nobody else would say so."""
-        if process.pid not in self._stopped and process.is_stopped():
-            self._stopped.add(process.pid)
+        if slot not in self._stopped and process.is_stopped():
+            self._stopped.add(slot)
             warn_user(
                 f"the worker process {process.pid} has been stopped by a signal, and "
                 f"its trial waits. It goes on after `kill -CONT {process.pid}`; after "
@@ -201,6 +205,7 @@ class ProcessWorkers:
             events.append(Started(slot))
         elif message[0] == "done":
             del self._running[slot]
+            self._stopped.discard(slot)
             events.append(Done(slot, message[1]))
             if message[2]:
                 # It has used up its memory: the next fold gets a new one.
@@ -236,6 +241,7 @@ class ProcessWorkers:
 
     def _drop(self, slot: int) -> None:
         self._running.pop(slot, None)
+        self._stopped.discard(slot)
         self._processes.pop(slot).kill()
 
     def close(self) -> None:

@@ -47,9 +47,34 @@ def _restore() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+# Those who end a fork by SIGTERM expect it to die at once: there the handler is gone
+# before the signal can arrive.
+_mask_before_fork = threading.local()
+
+
+def _before_fork() -> None:
+    if isinstance(signal.getsignal(signal.SIGTERM), _Terminator):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        _mask_before_fork.mask = mask
+
+
+def _after_fork() -> None:
+    mask = vars(_mask_before_fork).pop("mask", None)
+    if mask is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _after_fork_in_child() -> None:
+    _restore()
+    _after_fork()
+
+
 if hasattr(os, "register_at_fork"):
-    # Those who end a fork by SIGTERM expect it to die at once.
-    os.register_at_fork(after_in_child=_restore)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 @contextlib.contextmanager

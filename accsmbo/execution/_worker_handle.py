@@ -249,8 +249,10 @@ class Template:
 
         with self._lock, contextlib.suppress(OSError):
             process, control = self._process, self._control
-            if process is None or control is None or process.pid != parent:
+            if control is None or process is None or process.pid != parent:
                 # It has died with its template.
+                return -signal.SIGKILL
+            if process.poll() is not None:
                 return -signal.SIGKILL
             self._wake()
             if pid is None:

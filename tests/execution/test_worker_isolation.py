@@ -134,7 +134,10 @@ def test_an_estimator_that_exits_is_a_failed_candidate_with_a_traceback(n_jobs):
     search = RandomizedSearchCV(
         Exits(), {"code": [0, 3]}, n_iter=2, cv=2, n_jobs=n_jobs, refit=False
     )
-    with pytest.warns(FitFailedWarning, match="2 fits failed"):
+    with (
+        pytest.warns(FitFailedWarning, match="2 fits failed"),
+        pytest.warns(UserWarning, match="scores are non-finite"),
+    ):
         search.fit(X, y)
     errors = {t.params["code"]: e.error for t, e in search.history_}
     assert errors[0] is None
