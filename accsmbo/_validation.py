@@ -12,11 +12,66 @@ from sklearn.utils import check_random_state
 
 __all__ = [
     "check_integer",
+    "check_is",
     "check_real",
     "closest_names",
     "plain",
     "root_seed",
+    "shown",
 ]
+
+
+# Characters of a value that a message shows.
+LONGEST = 500
+
+
+def shown(value: Any) -> str:
+    """Return how a message shows a value, even one that cannot show itself.
+
+    Parameters
+    ----------
+    value : object
+        What the user gave.
+
+    Returns
+    -------
+    str
+        Its ``repr``, cut to a few lines.
+    """
+    try:
+        text = repr(value)
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def check_is(
+    name: str, value: Any, kinds: type | tuple[type, ...], remedy: str
+) -> None:
+    """Raise where ``value`` is of none of the kinds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user gave.
+    kinds : type or tuple of type
+        What it may be an instance of; a class itself never passes.
+    remedy : str
+        What to give, for the message.
+
+    Raises
+    ------
+    TypeError
+        If it is of another kind.
+    """
+    if isinstance(value, kinds) and not isinstance(value, type):
+        return
+    raise TypeError(
+        f"{name} must be {remedy}, got {shown(value)} "
+        f"(of type {type(value).__name__}). Give {remedy}."
+    )
 
 
 def check_integer(name: str, value: Any, *, minimum: int | None = None) -> int:
@@ -46,7 +101,7 @@ def check_integer(name: str, value: Any, *, minimum: int | None = None) -> int:
     at_least = "" if minimum is None else f" >= {minimum}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(
-            f"{name} must be an integer{at_least}, got {value!r} "
+            f"{name} must be an integer{at_least}, got {shown(value)} "
             f"(of type {type(value).__name__}). Give a whole number."
         )
     if minimum is not None and value < minimum:
@@ -81,12 +136,18 @@ def check_real(name: str, value: Any) -> float:
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(
-            f"{name} must be a real number, got {value!r} "
+            f"{name} must be a real number, got {shown(value)} "
             f"(of type {type(value).__name__}). Give an int or a float."
         )
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value!r}. Give a finite number.")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(
+            f"{name} must be finite, got {shown(value)}. Give a finite number."
+        )
+    return number
 
 
 def closest_names(name: str, valid: Iterable[str], n: int = 3) -> str:

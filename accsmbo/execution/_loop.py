@@ -35,6 +35,7 @@ from accsmbo.execution._workers import (
 )
 from accsmbo.history import Evaluation, History, Trial
 from accsmbo.optimizers import Optimizer
+from accsmbo.optimizers._observations import checked
 from accsmbo.storage import Journal
 
 __all__ = ["Loop"]
@@ -305,7 +306,7 @@ class Loop:
             self._top_up()
 
     def _tell(self, trial: Trial, evaluation: Evaluation) -> None:
-        evaluation = self.race.corrected(trial, evaluation)
+        evaluation = checked(trial, self.race.corrected(trial, evaluation))
         with undisturbed():
             if self.journal is not None:
                 journal = self.journal

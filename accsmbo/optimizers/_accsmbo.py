@@ -28,7 +28,6 @@ from accsmbo.optimizers._smbo import SMBO
 from accsmbo.space import Subspace
 from accsmbo.surrogates import (
     DerivativeGaussianProcess,
-    MultiKernelGaussianProcess,
     Surrogate,
 )
 from accsmbo.surrogates._bfgs import minimize_bfgs
@@ -38,8 +37,6 @@ __all__ = ["AccSMBO"]
 
 FloatArray = NDArray[np.float64]
 
-# Values above which the exact joint model gives way to the multi-kernel one.
-MAX_JOINT = 600
 # Local candidates start from so many best points.
 N_STARTS = 5
 # Random starts in the trust region, and calls, of the search under the surrogate.
@@ -71,8 +68,7 @@ class AccSMBO(SMBO):
     surrogate : Surrogate, default=None
         Model of the loss. None: without gradients as in :class:`SMBO`; with them
         :class:`~accsmbo.surrogates.DerivativeGaussianProcess`, which keeps as many
-        gradients of the best points as it can afford, and above 600 finished trials
-        :class:`~accsmbo.surrogates.MultiKernelGaussianProcess`.
+        points, and gradients of the best, as it can afford.
     acquisition : AcquisitionFunction, default=None
         None means :class:`~accsmbo.acquisition.LogExpectedImprovement`.
     density : EmpiricalDensity, PriorDensity or None, default=None
@@ -163,7 +159,7 @@ class AccSMBO(SMBO):
         # as SMBO does with its first proposal, which may never be asked for
         self._designs, self._models, self.n_surrogate_failures_ = {}, {}, 0
         self._local_states: dict[Subspace, LocalState] = {}
-        self._gradient_models: dict[tuple[Subspace, bool, bool], Any] = {}
+        self._gradient_models: dict[tuple[Subspace, bool], Any] = {}
         self._first_modelled: dict[Subspace, int] = {}
         self._density_in_use = self._usable_density()
 
@@ -260,16 +256,12 @@ class AccSMBO(SMBO):
     ) -> tuple[Any, FloatArray, FloatArray]:
         """Return the surrogate on the log distance, fitted, its losses and dt/dy."""
         t, slope = _log_distance(observations)
-        many = len(t) > MAX_JOINT
-        key = (observations.subspace, many, bool(observations.failed.any()))
+        key = (observations.subspace, bool(observations.failed.any()))
         if key not in self._gradient_models:
-            default = (
-                MultiKernelGaussianProcess()
-                if many
-                else DerivativeGaussianProcess(warm_start=True)
-            )
             self._gradient_models[key] = (
-                default if self.surrogate is None else clone(self.surrogate)
+                DerivativeGaussianProcess(warm_start=True)
+                if self.surrogate is None
+                else clone(self.surrogate)
             )
         model, more = self._gradient_models[key], {}
         known = observations.U, observations.y, observations.gradient

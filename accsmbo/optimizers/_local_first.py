@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator
 
 from accsmbo.optimizers._local_step import cubic_step, quasi_newton_step
@@ -235,7 +236,7 @@ class LocalFirst(BaseEstimator):
         if state.descent is not None:
             state.finished |= state.descent.members
         old = U[sorted(state.finished)]
-        distance = np.abs(U[:, None, :] - old[None, :, :]).max(axis=2).min(axis=1)
+        distance = cKDTree(old).query(U, p=np.inf)[0]
         apart = np.flatnonzero(distance > self.apart)
         if len(apart) == 0:
             return False

@@ -2,14 +2,16 @@
 """What an optimizer knows of a subspace as arrays, and what it would ask next."""
 
 import math
+import numbers
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accsmbo._validation import check_is, shown
 from accsmbo.history import Evaluation, History, Trial
 from accsmbo.space import Subspace
 
@@ -18,7 +20,8 @@ __all__ = [
     "Proposal",
     "Request",
     "as_evaluation",
-    "check_gradient_names",
+    "check_gradient",
+    "checked",
     "observe",
     "penalty",
     "with_failures",
@@ -227,14 +230,29 @@ def as_evaluation(
     return Evaluation(value=float(value), gradient=gradient, noise=noise)  # type: ignore[arg-type]
 
 
-def check_gradient_names(evaluation: Evaluation, trial: Trial) -> None:
-    """Raise ValueError where a gradient names a parameter that the trial lacks."""
-    for name in evaluation.gradient or {}:
+def check_gradient(evaluation: Evaluation, trial: Trial) -> None:
+    """Raise where a gradient is no mapping of parameters of the trial to numbers."""
+    gradient = evaluation.gradient
+    if gradient is None:
+        return
+    check_is("gradient", gradient, Mapping, "a dict like {'C': 0.5}, or None")
+    for name, slope in gradient.items():
         if name not in trial.params:
             raise ValueError(
-                f"gradient has the unknown name {name!r}; the trial has "
+                f"gradient has the unknown name {shown(name)}; the trial has "
                 f"{list(trial.params)}. Use the names of trial.params."
             )
+        check_is(f"gradient[{name!r}]", slope, numbers.Real, "a number")
+
+
+def checked(trial: Trial, evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation, as a failure where its gradient cannot be told."""
+    try:
+        check_gradient(evaluation, trial)
+    except (TypeError, ValueError) as error:
+        text = f"{type(error).__name__}: {error}"
+        return replace(evaluation, value=None, gradient=None, error=text)
+    return evaluation
 
 
 def _unit_gradient(

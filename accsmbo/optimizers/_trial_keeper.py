@@ -14,7 +14,7 @@ from accsmbo.history import Evaluation, History, Trial
 from accsmbo.optimizers._observations import (
     Observations,
     as_evaluation,
-    check_gradient_names,
+    check_gradient,
     observe,
 )
 from accsmbo.space import Space
@@ -97,7 +97,7 @@ class TrialKeeper(BaseEstimator):
                 "trial that ask() returned once."
             )
         evaluation = as_evaluation(value, gradient, noise, error)
-        check_gradient_names(evaluation, trial)
+        check_gradient(evaluation, trial)
         del self._pending[trial.number]
         self.history_.append(trial, evaluation)
 

@@ -150,3 +150,13 @@ def check_observations(
             f"noise must be {n} standard errors, each >= 0 or NaN, got {noise!r}"
         )
     return points, values, kinds, errors
+
+
+def best_and_even(t: FloatArray, size: int) -> FloatArray | slice:
+    """Return which of more than `size` points to keep: the best half, even rest."""
+    if len(t) <= size:
+        return slice(None)
+    order = np.argsort(t, kind="stable")
+    best, rest = order[: size // 2], np.sort(order[size // 2 :])
+    even = np.linspace(0, len(rest) - 1, size - len(best)).round().astype(int)
+    return np.sort(np.concatenate([best, rest[even]]))

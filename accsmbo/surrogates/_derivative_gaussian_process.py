@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator
 from accsmbo.surrogates._base import (
     BoolArray,
     FloatArray,
+    best_and_even,
     check_observations,
     check_points,
 )
@@ -35,6 +36,9 @@ from accsmbo.surrogates._joint_likelihood import (
     DerivativeHyperparameters,
     DerivativePriors,
     JointData,
+    best_gradients,
+    joint_data,
+    learnt_from,
 )
 
 __all__ = ["DerivativeGaussianProcess"]
@@ -66,8 +70,9 @@ class DerivativeGaussianProcess(BaseEstimator):
     priors : DerivativePriors, default=None
         Priors of the hyperparameters; None means the measured defaults.
     max_size : int, default=600
-        Largest number N of values and derivatives together; gradients of the worst
-        points are left out beyond it, values never.
+        Largest number N of values and derivatives together. Of more than half as many
+        values the best half and an even choice of the rest are kept, and gradients of
+        the best points as far as they fit. Hyperparameters are learnt from half of it.
     screening : bool, default=False
         Leave out gradients that contradict everything else, at most a quarter. Helps
         against wrong signs where no local steps are taken.
@@ -168,23 +173,21 @@ class DerivativeGaussianProcess(BaseEstimator):
         """
         points, values, kinds, errors = check_observations(U, y, categorical, noise)
         slopes = check_gradient(gradient, points, kinds)
-        slopes = _best_gradients(slopes, values, self.max_size)
+        kept = best_and_even(values, self.max_size // 2)
+        points, values, errors = points[kept], values[kept], errors[kept]
+        slopes = best_gradients(slopes[kept], values, self.max_size)
         self._offset = float(np.median(values))
         self._scale = _scale(values, slopes)
         known = np.where(np.isfinite(errors), errors, 0.0)
-        derivatives = Derivatives.known(slopes)
-        self._data = JointData(
+        self._data = joint_data(
             points,
-            np.concatenate(
-                [values - self._offset, slopes[derivatives.i, derivatives.j]]
-            )
-            / self._scale,
+            (values - self._offset) / self._scale,
+            slopes / self._scale,
             (known / self._scale) ** 2,
-            derivatives,
             kinds,
         )
         self._learn()
-        if self.screening and len(derivatives):
+        if self.screening and len(self._data.derivatives):
             self._screen()
         self._factor()
         return self
@@ -277,8 +280,10 @@ class DerivativeGaussianProcess(BaseEstimator):
             n_fits = self._n_fits = getattr(self, "_n_fits", 0) + 1
             starts = [last] if n_fits % FRESH_START else [*starts, last]
 
+        data = learnt_from(self._data, self.max_size // 2)
+
         def objective(thetas: FloatArray) -> tuple[FloatArray, FloatArray]:
-            pairs = [self._data.penalised_likelihood(row, priors) for row in thetas]
+            pairs = [data.penalised_likelihood(row, priors) for row in thetas]
             return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
 
         theta, nll = minimize_bfgs(
@@ -343,15 +348,6 @@ def check_gradient(
             "gradient must be NaN along unordered choices, got a number; give "
             "gradients of ordered dimensions only"
         )
-    return slopes
-
-
-def _best_gradients(slopes: FloatArray, y: FloatArray, size: int) -> FloatArray:
-    """Return the gradients with those of the worst points left out beyond `size`."""
-    known = (~np.isnan(slopes)).sum(axis=1)
-    order = np.argsort(y, kind="stable")
-    too_many = np.cumsum(known[order]) > max(size - len(y), 0)
-    slopes[order[too_many]] = np.nan
     return slopes
 
 

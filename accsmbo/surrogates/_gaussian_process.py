@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 from accsmbo.surrogates._base import (
     BoolArray,
     FloatArray,
+    best_and_even,
     check_observations,
     check_points,
 )
@@ -259,7 +260,7 @@ class GaussianProcess(BaseEstimator):
                 return self._core
         priors = layout.priors(Priors() if self.priors is None else self.priors)
         start = self._theta if warm else np.array([p.mean for p in priors])
-        chosen = _fit_subset(t, self.max_fit_points)
+        chosen = best_and_even(t, self.max_fit_points)
         kernel = self._used_kernel()
         arrays = (U[chosen], t[chosen], N[chosen])
 
@@ -322,13 +323,3 @@ class GaussianProcess(BaseEstimator):
 
     def _used_kernel(self) -> Kernel:
         return Matern52() if self.kernel is None else self.kernel
-
-
-def _fit_subset(t: FloatArray, size: int) -> FloatArray | slice:
-    """Return the points to learn from: the best, and an even choice of the rest."""
-    if len(t) <= size:
-        return slice(None)
-    order = np.argsort(t, kind="stable")
-    best, rest = order[: size // 2], np.sort(order[size // 2 :])
-    even = np.linspace(0, len(rest) - 1, size - len(best)).round().astype(int)
-    return np.sort(np.concatenate([best, rest[even]]))

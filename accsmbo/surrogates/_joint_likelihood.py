@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accsmbo.surrogates._base import BoolArray, FloatArray
+from accsmbo.surrogates._base import BoolArray, FloatArray, best_and_even
 from accsmbo.surrogates._cholesky import (
     inverse_from_cholesky,
     jittered_cholesky,
@@ -27,7 +27,14 @@ from accsmbo.surrogates._cholesky import (
 from accsmbo.surrogates._joint_covariance import Derivatives, JointCovariance
 from accsmbo.surrogates._likelihood import NormalPrior
 
-__all__ = ["DerivativeHyperparameters", "DerivativePriors", "JointData"]
+__all__ = [
+    "DerivativeHyperparameters",
+    "DerivativePriors",
+    "JointData",
+    "best_gradients",
+    "joint_data",
+    "learnt_from",
+]
 
 # Measured on penalties of logistic regression in one to eight dimensions.
 LENGTH_SCALE = NormalPrior(float(np.log(0.5)), 0.7, 0.02, 20.0)
@@ -233,3 +240,41 @@ class JointData:
         shift = (theta - mu) / sd
         nll = 0.5 * half @ half + np.log(np.diagonal(L)).sum() + 0.5 * shift @ shift
         return float(nll), gradient + shift / sd
+
+
+def joint_data(
+    U: FloatArray,
+    t: FloatArray,
+    slopes: FloatArray,
+    noise: FloatArray,
+    categorical: BoolArray,
+) -> JointData:
+    """Return standardised values and the known ones of the slopes as one."""
+    known = Derivatives.known(slopes)
+    t = np.concatenate([t, slopes[known.i, known.j]])
+    return JointData(U, t, noise, known, categorical)
+
+
+def learnt_from(data: JointData, size: int) -> JointData:
+    """Return the part of the observations that hyperparameters are learnt from."""
+    if len(data.t) <= size:
+        return data
+    n, d = data.U.shape
+    values, slopes = data.t[:n], data.derivatives.spread(data.t[n:], n, d)
+    unknown = np.ones((n, d), bool)
+    unknown[data.derivatives.i, data.derivatives.j] = False
+    slopes[unknown] = np.nan
+    kept = best_and_even(values, size // 2)
+    slopes = best_gradients(slopes[kept], values[kept], size)
+    return joint_data(
+        data.U[kept], values[kept], slopes, data.noise[kept], data.categorical
+    )
+
+
+def best_gradients(slopes: FloatArray, y: FloatArray, size: int) -> FloatArray:
+    """Return the gradients with those of the worst points left out beyond `size`."""
+    known = (~np.isnan(slopes)).sum(axis=1)
+    order = np.argsort(y, kind="stable")
+    too_many = np.cumsum(known[order]) > max(size - len(y), 0)
+    slopes[order[too_many]] = np.nan
+    return slopes

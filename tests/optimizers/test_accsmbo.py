@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 from scipy.stats import norm, uniform
 
-from accsmbo import Categorical, Real
+from accsmbo import Categorical, Real, Space
 from accsmbo.acquisition import MetaAcquisition
 from accsmbo.exceptions import DensityWarning
+from accsmbo.history import Trial
 from accsmbo.metalearning import EmpiricalDensity, PriorDensity, SourceTask
 from accsmbo.optimizers import SMBO, AccSMBO, InitialDesign, LocalFirst
 from accsmbo.optimizers._local_first import LocalState
-from accsmbo.surrogates import GaussianProcess, MultiKernelGaussianProcess
+from accsmbo.surrogates import (
+    DerivativeGaussianProcess,
+    GaussianProcess,
+    MultiKernelGaussianProcess,
+)
+from accsmbo.surrogates._joint_likelihood import JointData
 
 PLANE = {"x": Real(-1.0, 1.0), "y": Real(-1.0, 1.0)}
 
@@ -297,3 +303,50 @@ def test_four_candidates_of_one_epoch():
         units = np.array([trial.unit for trial in optimizer.propose(4)])
         assert units.shape == (4, 2)
         assert len(np.unique(units, axis=0)) == 4
+
+
+def told_at_random(n, d):
+    """Return an AccSMBO that was told so many random points."""
+    optimizer = AccSMBO({f"x{j}": Real(-1.0, 2.0) for j in range(d)}, random_state=0)
+    rng = np.random.default_rng(0)
+    subspace = Space(optimizer.space).subspaces[0]
+    for i, unit in enumerate(rng.random((n, d))):
+        trial = Trial(i, subspace.to_params(unit), unit)
+        optimizer.restore(trial)
+        x = np.array(list(trial.params.values()))
+        gradient = dict(zip(trial.params, 2 * x, strict=True))
+        optimizer.tell(trial, 1.0 + float(x @ x), gradient)
+    return optimizer
+
+
+@pytest.mark.parametrize(("n", "d"), [(700, 2), (3000, 2), (700, 10)])
+def test_no_matrix_of_the_model_grows_with_the_number_of_trials(monkeypatch, n, d):
+    sizes, learnt = [], []
+    factor, likelihood = JointData.covariance, JointData.penalised_likelihood
+
+    def covariance(data, hyper):
+        sizes.append(len(data.t))
+        return factor(data, hyper)
+
+    def penalised(data, *args):
+        learnt.append(len(data.t))
+        return likelihood(data, *args)
+
+    monkeypatch.setattr(JointData, "covariance", covariance)
+    monkeypatch.setattr(JointData, "penalised_likelihood", penalised)
+    optimizer = told_at_random(n, d)
+    for _ in range(2):
+        optimizer.ask()
+    assert max(sizes) <= 600 + len(optimizer.pending)
+    assert max(learnt) <= 300
+
+
+def test_a_large_history_keeps_the_best_points_and_their_gradients():
+    optimizer = told_at_random(1000, 2)
+    known = optimizer.observations()
+    model = DerivativeGaussianProcess().fit(known.U, known.y, gradient=known.gradient)
+    best = known.U[np.argsort(known.y)[:50]]
+    mean, _, slope, _ = model.predict_gradient(best)
+    assert np.allclose(mean, np.sort(known.y)[:50], atol=1e-2)
+    assert np.allclose(slope, known.gradient[np.argsort(known.y)[:50]], atol=0.1)
+    assert model.n_derivatives_ == 300
