@@ -184,8 +184,7 @@ def minimize(
     )
     kinds = (Optimizer, NoneType)
     check_is("optimizer", optimizer, kinds, "an optimizer such as SMBO(), or None")
-    kinds = (Scheduler, NoneType)
-    check_is("scheduler", scheduler, kinds, "OneStack(), TwoStacks() or None")
+    check_is("scheduler", scheduler, (Scheduler, NoneType), "TwoStacks() or None")
     optimizer = SMBO() if optimizer is None else clone(optimizer)
     seed = optimizer.random_state if random_state is None else random_state
     study = None if storage is None else as_storage(storage)
