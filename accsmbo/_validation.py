@@ -14,6 +14,7 @@ __all__ = [
     "check_integer",
     "check_is",
     "check_real",
+    "check_tolerance",
     "closest_names",
     "plain",
     "root_seed",
@@ -150,6 +151,37 @@ def check_real(name: str, value: Any) -> float:
     return number
 
 
+def check_tolerance(name: str, value: Any) -> float:
+    """Return a relative accuracy as a plain float, or raise.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        What the user gave.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is not a real number.
+    ValueError
+        If it does not lie in [0, 1).
+    """
+    number = check_real(name, value)
+    if not 0.0 <= number < 1.0:
+        raise ValueError(
+            f"{name} must lie in [0, 1), got {shown(value)}. Give a share of the loss, "
+            "for example 1e-3."
+        )
+    return number
+
+
 def closest_names(name: str, valid: Iterable[str], n: int = 3) -> str:
     """Return a sentence that names the valid names closest to ``name``.
 
@@ -220,4 +252,11 @@ def root_seed(random_state: Any) -> int:
         return int(random_state.integers(2**31 - 1))
     if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        source = check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "random_state must be None, an int from 0 on, a RandomState or a "
+            f"Generator, got {shown(random_state)}. Give an int to repeat a run."
+        ) from None
+    return int(source.randint(2**31 - 1))

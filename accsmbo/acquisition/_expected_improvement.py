@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
+from accsmbo._validation import check_real
 from accsmbo.acquisition._base import AcquisitionFunction, floored
 from accsmbo.acquisition._normal import log_h, log_phi
 
@@ -64,7 +65,7 @@ class ExpectedImprovement(AcquisitionFunction):
         -------
         a, by_mean, by_std : ndarray of shape (m,)
         """
-        distance = best - self.margin - mean
+        distance = best - check_real("margin", self.margin) - mean
         sigma = floored(std, distance)
         z = distance / sigma
         return sigma * np.exp(log_h(z)), -ndtr(z), np.exp(log_phi(z))
@@ -127,7 +128,7 @@ class LogExpectedImprovement(AcquisitionFunction):
         -------
         a, by_mean, by_std : ndarray of shape (m,)
         """
-        distance = best - self.margin - mean
+        distance = best - check_real("margin", self.margin) - mean
         sigma = floored(std, distance)
         z = distance / sigma
         logs = log_h(z)
@@ -137,7 +138,7 @@ class LogExpectedImprovement(AcquisitionFunction):
 
     def value(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
         """Return a; arguments as for `partials`."""
-        distance = best - self.margin - mean
+        distance = best - check_real("margin", self.margin) - mean
         sigma = floored(std, distance)
         return np.asarray(np.log(sigma) + log_h(distance / sigma))
 

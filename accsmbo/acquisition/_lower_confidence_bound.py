@@ -4,6 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from accsmbo._validation import check_real
 from accsmbo.acquisition._base import AcquisitionFunction
 
 __all__ = ["LowerConfidenceBound"]
@@ -61,4 +62,5 @@ class LowerConfidenceBound(AcquisitionFunction):
         a, by_mean, by_std : ndarray of shape (m,)
         """
         ones = np.ones_like(mean)
-        return self.kappa * std - mean, -ones, self.kappa * ones
+        kappa = check_real("kappa", self.kappa)
+        return kappa * std - mean, -ones, kappa * ones

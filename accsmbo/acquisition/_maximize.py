@@ -15,12 +15,14 @@ on the discrete dimensions. Every point that was scored may be returned.
 """
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from accsmbo._validation import check_is
 from accsmbo.acquisition._base import AcquisitionFunction
 from accsmbo.space import Subspace
 from accsmbo.surrogates._bfgs import minimize_bfgs
@@ -44,6 +46,9 @@ FAR_STEPS = np.array([-0.1, -0.03, -0.01, -0.001, 0.001, 0.01, 0.03, 0.1])
 SAME = 1e-9
 # Candidates so close to a pending point would tell next to nothing new.
 PENDING_RADIUS = 0.02
+
+# What messages offer.
+ACQUISITION = "an acquisition function such as ExpectedImprovement()"
 
 
 def maximize_acquisition(
@@ -98,6 +103,9 @@ def maximize_acquisition(
         Distinct canonical points, the best first; fewer, or none, where the space
         has no more that were not seen.
     """
+    check_is("acquisition", acquisition, AcquisitionFunction, ACQUISITION)
+    check_is("subspace", subspace, Subspace, "one of Space(...).subspaces")
+    check_is("rng", rng, (np.random.Generator, NoneType), "a Generator or None")
     rng = np.random.default_rng(0) if rng is None else rng
 
     def score(U: FloatArray) -> FloatArray:

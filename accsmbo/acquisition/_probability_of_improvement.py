@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from accsmbo._validation import check_real
 from accsmbo.acquisition._base import AcquisitionFunction, floored
 from accsmbo.acquisition._normal import log_phi
 
@@ -63,7 +64,7 @@ class ProbabilityOfImprovement(AcquisitionFunction):
         -------
         a, by_mean, by_std : ndarray of shape (m,)
         """
-        distance = best - self.margin - mean
+        distance = best - check_real("margin", self.margin) - mean
         sigma = floored(std, distance)
         z = distance / sigma
         a = log_ndtr(z)

@@ -5,12 +5,13 @@ import functools
 import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 from sklearn.base import clone
 
 from accsmbo._digest import digest
-from accsmbo._validation import check_integer
+from accsmbo._validation import check_integer, check_is, shown
 from accsmbo._warnings import warn_user
 from accsmbo.exceptions import SearchInterruptedWarning
 from accsmbo.execution._executors import check_execution
@@ -166,7 +167,8 @@ def minimize(
     """
     if not callable(func):
         raise TypeError(
-            f"func must be callable, got {func!r} (of type {type(func).__name__}). "
+            f"func must be callable, got {shown(func)} "
+            f"(of type {type(func).__name__}). "
             "Give a function of one dict of parameters."
         )
     check_integer("n_trials", n_trials, minimum=1)
@@ -180,6 +182,9 @@ def minimize(
         n_jobs=n_jobs,
         executor=executor,
     )
+    kinds = (Optimizer, NoneType)
+    check_is("optimizer", optimizer, kinds, "an optimizer such as SMBO(), or None")
+    check_is("scheduler", scheduler, (Scheduler, NoneType), "TwoStacks() or None")
     optimizer = SMBO() if optimizer is None else clone(optimizer)
     seed = optimizer.random_state if random_state is None else random_state
     study = None if storage is None else as_storage(storage)

@@ -2,7 +2,7 @@
 """Schedulers: which trial a free worker gets, and when the optimizer is asked."""
 
 import math
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ FloatArray = NDArray[np.float64]
 NEAR = 0.01
 
 
+@runtime_checkable
 class Scheduler(Protocol):
     """Stands between an optimizer and the workers.
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from accsmbo._validation import check_real, closest_names
+from accsmbo._validation import check_is, check_real, closest_names
 from accsmbo.metalearning._density import Density
 from accsmbo.space import Subspace
 
@@ -89,6 +89,12 @@ class PriorDensity(Density):
             If a name is unknown, the floor is not in (0, 1], or a distribution has no
             mass inside the space.
         """
+        check_is(
+            "distributions",
+            self.distributions,
+            Mapping,
+            "a dict of distributions such as scipy.stats.norm(0, 1), by name",
+        )
         floor = check_real("floor", self.floor)
         if not 0.0 < floor <= 1.0:
             raise ValueError(

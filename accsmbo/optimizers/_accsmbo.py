@@ -11,13 +11,14 @@ p                   density of good points on the unit cube
 import inspect
 import warnings
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from accsmbo._validation import check_real
+from accsmbo._validation import check_is, check_real, check_tolerance
 from accsmbo.acquisition import AcquisitionFunction, MetaAcquisition
 from accsmbo.exceptions import DensityWarning
 from accsmbo.metalearning import MIN_TASKS, Density, EmpiricalDensity
@@ -149,6 +150,17 @@ class AccSMBO(SMBO):
     def _start(self) -> None:
         if hasattr(self, "history_"):
             return
+        check_is(
+            "density",
+            self.density,
+            (Density, NoneType),
+            "an EmpiricalDensity, a PriorDensity or None",
+        )
+        local_first = (LocalFirst, NoneType)
+        check_is("local_first", self.local_first, local_first, "a LocalFirst, or None")
+        if self.initial_tolerance is not None:
+            check_tolerance("initial_tolerance", self.initial_tolerance)
+        check_tolerance("tolerance", self.tolerance)
         rate = check_real("rate", self.rate)
         if not 0.0 <= rate <= 1.0:
             raise ValueError(

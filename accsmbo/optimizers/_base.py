@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accsmbo._validation import check_integer, check_is
 from accsmbo.history import Trial
 from accsmbo.optimizers._observations import Observations, Proposal, Request
 from accsmbo.optimizers._trial_keeper import TrialKeeper
@@ -72,7 +73,10 @@ class Optimizer(TrialKeeper):
 
     def _propose(self, observations: Observations, rng: np.random.Generator) -> Any:
         """Return a point of the unit cube of ``observations.subspace``."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} proposes nothing ahead. Use ask(), or implement "
+            "_propose."
+        )
 
     def _next_point(
         self, index: int, rng: np.random.Generator
@@ -159,6 +163,7 @@ class Optimizer(TrialKeeper):
         Request
             Asking and telling go on without changing it.
         """
+        check_integer("n", n, minimum=0)
         self._start()
         rng = self._rng(len(self.history_), n)
         shares = [0] * len(self.space_.subspaces)
@@ -234,6 +239,7 @@ class Optimizer(TrialKeeper):
         bool
             True for finished, pending and forgotten trials.
         """
+        check_is("proposal", proposal, Proposal, "one of those of propose()")
         self._start()
         return proposal.unit.tobytes() in self._seen[proposal.subspace]
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accsmbo._validation import check_integer, check_tolerance
 from accsmbo.exceptions import Converged
 from accsmbo.optimizers._base import Observations, Optimizer
 from accsmbo.space import Subspace
@@ -128,6 +129,14 @@ class HOAG(Optimizer):
         self.n_restarts = n_restarts
         self.tolerance = tolerance
         self.initial_tolerance = initial_tolerance
+
+    def _start(self) -> None:
+        if hasattr(self, "history_"):
+            return
+        check_integer("n_restarts", self.n_restarts, minimum=0)
+        check_tolerance("tolerance", self.tolerance)
+        check_tolerance("initial_tolerance", self.initial_tolerance)
+        super()._start()
 
     def _propose(
         self, observations: Observations, rng: np.random.Generator

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator
 
+from accsmbo._validation import check_integer, check_real, check_tolerance
 from accsmbo.optimizers._local_step import cubic_step, quasi_newton_step
 
 __all__ = ["Descent", "LocalFirst", "LocalState", "Refine"]
@@ -191,6 +192,7 @@ class LocalFirst(BaseEstimator):
         ndarray of shape (d,) or None
             A point of the cube; dimensions without a gradient as in the centre.
         """
+        self._check_settings()
         self._account(state, U, y)
         state.n_turns += 1
         known = U if pending is None else np.vstack([U, pending])
@@ -203,6 +205,17 @@ class LocalFirst(BaseEstimator):
         if proposal is not None and state.descent is not None:
             state.descent.proposed.append(proposal)
         return proposal
+
+    def _check_settings(self) -> None:
+        check_integer("every", self.every, minimum=1)
+        check_integer("patience", self.patience, minimum=1)
+        check_tolerance("tolerance", self.tolerance)
+        for name in ("radius", "max_radius", "min_radius", "first_step", "apart"):
+            if check_real(name, getattr(self, name)) <= 0.0:
+                raise ValueError(
+                    f"{name} must be positive, got {getattr(self, name)!r}. Give a "
+                    "share of the unit interval, for example 0.1."
+                )
 
     def _account(self, state: LocalState, U: FloatArray, y: FloatArray) -> None:
         """Take in what was told since the last proposal."""

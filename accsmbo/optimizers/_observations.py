@@ -225,9 +225,16 @@ def as_evaluation(
     if error is not None:
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         return Evaluation(error=text)
-    if not math.isfinite(float(value)):  # type: ignore[arg-type]
+    try:
+        loss = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"value must be a number or an Evaluation, got {shown(value)}. Give the "
+            "loss, or the reason of a failure as error."
+        ) from None
+    if not math.isfinite(loss):
         return Evaluation(error=f"the value is not finite: {value!r}")
-    return Evaluation(value=float(value), gradient=gradient, noise=noise)  # type: ignore[arg-type]
+    return Evaluation(value=loss, gradient=gradient, noise=noise)
 
 
 def check_gradient(evaluation: Evaluation, trial: Trial) -> None:

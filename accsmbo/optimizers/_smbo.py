@@ -12,6 +12,7 @@ best                    loss to improve on, in units of t
 import math
 import warnings
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
+from accsmbo._validation import check_is
 from accsmbo.acquisition import (
     AcquisitionFunction,
     LogExpectedImprovement,
@@ -122,6 +124,29 @@ class SMBO(Optimizer):
         self.surrogate = surrogate
         self.acquisition = acquisition
         self.initial_design = initial_design
+
+    def _start(self) -> None:
+        if hasattr(self, "history_"):
+            return
+        check_is(
+            "surrogate",
+            self.surrogate,
+            (Surrogate, NoneType),
+            "a surrogate such as GaussianProcess(), or None",
+        )
+        check_is(
+            "acquisition",
+            self.acquisition,
+            (AcquisitionFunction, NoneType),
+            "an acquisition function such as ExpectedImprovement(), or None",
+        )
+        check_is(
+            "initial_design",
+            self.initial_design,
+            (InitialDesign, NoneType),
+            "an InitialDesign, or None",
+        )
+        super()._start()
 
     def _propose(
         self, observations: Observations, rng: np.random.Generator

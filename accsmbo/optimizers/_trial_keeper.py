@@ -2,13 +2,15 @@
 """TrialKeeper: what an optimizer was asked and told, and which points are left."""
 
 import math
+from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from accsmbo._validation import root_seed
+from accsmbo._validation import check_is, root_seed, shown
 from accsmbo.exceptions import SpaceExhausted
 from accsmbo.history import Evaluation, History, Trial
 from accsmbo.optimizers._observations import (
@@ -25,6 +27,9 @@ FloatArray = NDArray[np.float64]
 
 # Random draws before a finite subspace is enumerated for points not seen yet.
 N_REDRAWS = 100
+# What messages offer.
+TRIAL = "a Trial that ask() returned"
+POINTS = "a list of dicts of params, or None"
 
 
 class TrialKeeper(BaseEstimator):
@@ -84,11 +89,12 @@ class TrialKeeper(BaseEstimator):
             If the trial is not pending, or not exactly one of ``value`` and ``error``
             is given, or the gradient names an unknown parameter.
         """
+        check_is("trial", trial, Trial, TRIAL)
         if (value is None) == (error is None):
             raise ValueError(
                 "tell needs exactly one of value and error, got "
-                f"value={value!r}, error={error!r}. Give the loss of a trial that "
-                "succeeded or the reason of one that failed."
+                f"value={shown(value)}, error={shown(error)}. Give the loss of a "
+                "trial that succeeded or the reason of one that failed."
             )
         if trial.number not in self._pending_trials():
             raise ValueError(
@@ -109,6 +115,7 @@ class TrialKeeper(BaseEstimator):
         trial : Trial
             A pending trial.
         """
+        check_is("trial", trial, Trial, TRIAL)
         self._pending_trials().pop(trial.number, None)
 
     def restore(self, trial: Trial) -> None:
@@ -119,6 +126,7 @@ class TrialKeeper(BaseEstimator):
         trial : Trial
             A trial of the same space.
         """
+        check_is("trial", trial, Trial, TRIAL)
         self._start()
         self._n_asked: int = max(self._n_asked, trial.number + 1)
         self._seen[trial.subspace].add(trial.unit.tobytes())
@@ -174,8 +182,12 @@ class TrialKeeper(BaseEstimator):
                 f"space must be given to {type(self).__name__} before ask(), got None. "
                 "Pass it to the constructor or by set_params(space=...)."
             )
+        points = self.points_to_evaluate
+        check_is("points_to_evaluate", points, (list, tuple, NoneType), POINTS)
+        for params in points or []:
+            check_is("points_to_evaluate", params, Mapping, POINTS)
         space = Space(self.space)
-        given = [space.locate(params) for params in self.points_to_evaluate or []]
+        given = [space.locate(params) for params in points or []]
         self.space_ = space
         self._given = given
         self._root = root_seed(self.random_state)

@@ -6,10 +6,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
+from accsmbo._validation import check_is
 from accsmbo.execution import StopReason
 from accsmbo.history import Evaluation, Trial
 from accsmbo.plotting._importances import Importances, importances
@@ -121,8 +123,11 @@ class Summary:
         return f"{n} of {planned}" if planned and n < planned else str(n)
 
 
-def title_of(source: Any) -> str:
-    """Return a title for what is reported: the name of the file, or its class."""
+def title_of(source: Any, title: str | None) -> str:
+    """Return the title of what is reported; None: the file's name, or the class."""
+    check_is("title", title, (str, NoneType), "a string, or None")
+    if title is not None:
+        return title
     if isinstance(source, JournalStorage):
         source = source.path
     if isinstance(source, (str, os.PathLike)):

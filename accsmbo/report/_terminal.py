@@ -82,7 +82,7 @@ def describe(
     """
     width = max(40, width)
     summary = summarize(*read_study(history))
-    name = title_of(history) if title is None else title
+    name = title_of(history, title)
     lines: list[str] = []
     for heading, content in _sections(summary, name, width):
         lines += [""] if lines else []

@@ -83,7 +83,7 @@ def write_report(
     check_folder(out, "out")
     text = page(
         summarize(*read_study(history)),
-        title_of(history) if title is None else title,
+        title_of(history, title),
         refresh=refresh,
     )
     with replacing(out, "out") as file:

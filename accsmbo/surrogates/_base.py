@@ -17,6 +17,8 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accsmbo._validation import shown
+
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -81,9 +83,20 @@ class Surrogate(Protocol):
         ...
 
 
+def as_floats(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as an array of floats, or say which argument holds none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} must hold numbers, got {shown(values)} (of type "
+            f"{type(values).__name__}). Give an array of floats."
+        ) from None
+
+
 def check_points(U: ArrayLike, name: str = "U") -> FloatArray:
     """Return `U` as a float array of shape (n, d), or say what is wrong."""
-    points = np.asarray(U, dtype=np.float64)
+    points = as_floats(name, U)
     if points.ndim != 2:
         raise ValueError(
             f"{name} must have shape (n_points, n_dims), got an array of shape "
@@ -124,7 +137,7 @@ def check_observations(
         On shapes that do not fit together and on values that are not finite.
     """
     points = check_points(U)
-    values = np.asarray(y, dtype=np.float64)
+    values = as_floats("y", y)
     n, d = points.shape
     if values.shape != (n,):
         raise ValueError(
@@ -144,10 +157,10 @@ def check_observations(
             f"categorical must have one flag for each of the {d} dimensions, got "
             f"shape {kinds.shape}"
         )
-    errors = np.full(n, np.nan) if noise is None else np.asarray(noise, np.float64)
+    errors = np.full(n, np.nan) if noise is None else as_floats("noise", noise)
     if errors.shape != (n,) or np.any(errors < 0):
         raise ValueError(
-            f"noise must be {n} standard errors, each >= 0 or NaN, got {noise!r}"
+            f"noise must be {n} standard errors, each >= 0 or NaN, got {shown(noise)}"
         )
     return points, values, kinds, errors
 

@@ -12,15 +12,18 @@ b       (n,)    mean squared misfit of one point's gradient, given all the rest
 """
 
 import copy
+from types import NoneType
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from accsmbo._validation import check_integer, check_is
 from accsmbo.surrogates._base import (
     BoolArray,
     FloatArray,
+    as_floats,
     best_and_even,
     check_observations,
     check_points,
@@ -53,6 +56,8 @@ SCREENING_NOISE = 0.2
 FRESH_START = 5
 # A share of the largest gradient that stands in for the spread of equal losses.
 FLAT_SCALE = 0.3
+# What arguments must be, or None.
+KINDS = {"hyperparameters": DerivativeHyperparameters, "priors": DerivativePriors}
 
 
 class DerivativeGaussianProcess(BaseEstimator):
@@ -171,6 +176,11 @@ class DerivativeGaussianProcess(BaseEstimator):
         numpy.linalg.LinAlgError
             Where no jitter makes the covariance positive definite.
         """
+        for name, kind in KINDS.items():
+            remedy = f"a {kind.__name__} or None"
+            check_is(name, getattr(self, name), (kind, NoneType), remedy)
+        check_integer("max_size", self.max_size, minimum=8)
+        check_integer("max_iter", self.max_iter, minimum=1)
         points, values, kinds, errors = check_observations(U, y, categorical, noise)
         slopes = check_gradient(gradient, points, kinds)
         kept = best_and_even(values, self.max_size // 2)
@@ -332,7 +342,7 @@ def check_gradient(
     """Return the gradients as an array of the shape of U, NaN where unknown."""
     if gradient is None:
         return np.full(U.shape, np.nan)
-    slopes = np.array(gradient, dtype=np.float64)
+    slopes = as_floats("gradient", gradient).copy()
     if slopes.shape != U.shape:
         raise ValueError(
             f"gradient must have the shape of U, {U.shape}, got {slopes.shape}; use "

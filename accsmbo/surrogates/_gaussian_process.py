@@ -13,12 +13,14 @@ std             e sqrt(s2 var), of the noise-free loss
 
 import copy
 from dataclasses import replace
-from typing import Self
+from types import NoneType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from accsmbo._validation import check_integer, check_is, check_real
 from accsmbo.surrogates._base import (
     BoolArray,
     FloatArray,
@@ -167,6 +169,7 @@ class GaussianProcess(BaseEstimator):
         numpy.linalg.LinAlgError
             Where no jitter makes the covariance positive definite.
         """
+        self._check_settings()
         points, values, kinds, errors = check_observations(U, y, categorical, noise)
         known = np.isfinite(errors)
         standard = Standardization.of(values)
@@ -246,6 +249,26 @@ class GaussianProcess(BaseEstimator):
         other._t = np.concatenate([self._t, self._standard.apply(values)])
         other._A = other._posterior.weights(other._t)
         return other
+
+    def _check_settings(self) -> None:
+        """Raise where an argument of the constructor is of a wrong kind."""
+        kinds: dict[str, Any] = {
+            "kernel": Kernel,
+            "hyperparameters": Hyperparameters,
+            "priors": Priors,
+        }
+        for name, kind in kinds.items():
+            remedy = f"a {kind.__name__} or None"
+            check_is(name, getattr(self, name), (kind, NoneType), remedy)
+        for name in ("max_iter", "max_fit_points"):
+            check_integer(name, getattr(self, name), minimum=1)
+        for name in ("mean_variance", "refit_growth"):
+            check_real(name, getattr(self, name))
+        if self.mean_variance < 0:
+            raise ValueError(
+                f"mean_variance must be 0 or more, got {self.mean_variance!r}. Give "
+                "a multiple of the amplitude, for example 1.0."
+            )
 
     def _learn(
         self, layout: Layout, U: FloatArray, t: FloatArray, N: FloatArray
