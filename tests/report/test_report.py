@@ -22,7 +22,7 @@ from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
 from accsmbo.report._summary import read_study, summarize
 from tests._journals import records_in, rewrite
-from tests.plotting._studies import LONG, hard_history, run_random
+from tests.inspection._studies import LONG, hard_history, run_random
 
 pytest.importorskip("matplotlib")
 

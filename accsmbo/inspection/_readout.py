@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from accsmbo.history import History
 from accsmbo.storage import JournalStorage
 
-__all__ = ["Study", "as_study", "is_complete", "is_study", "resources"]
+__all__ = ["Readout", "as_readout", "is_complete", "is_readable", "resources"]
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Readout:
     """A history and how to read its values.
 
     Attributes
@@ -40,7 +40,7 @@ class Study:
         return -1.0 if self.is_score else 1.0
 
 
-def is_study(given: Any) -> bool:
+def is_readable(given: Any) -> bool:
     """Tell whether something is a history, a fitted search or the path of a journal.
 
     Parameters
@@ -51,14 +51,14 @@ def is_study(given: Any) -> bool:
     Returns
     -------
     bool
-        Whether :func:`as_study` takes it; the journal need not exist.
+        Whether :func:`as_readout` takes it; the journal need not exist.
     """
     paths = (str, os.PathLike, JournalStorage)
     return isinstance(getattr(given, "history_", given), (History, *paths))
 
 
-def as_study(given: Any, name: str = "history") -> Study:
-    """Return the study that a user means.
+def as_readout(given: Any, name: str = "history") -> Readout:
+    """Return the readout of what a user means.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def as_study(given: Any, name: str = "history") -> Study:
 
     Returns
     -------
-    Study
+    Readout
         Its history and what the values mean.
 
     Raises
@@ -81,7 +81,7 @@ def as_study(given: Any, name: str = "history") -> Study:
     ValueError
         If the file is no journal of this version.
     """
-    if not is_study(given):
+    if not is_readable(given):
         raise TypeError(
             f"{name} must hold History objects, fitted searches or paths of journals, "
             f"got {given!r} (of type {type(given).__name__}). Give search.history_, "
@@ -94,7 +94,7 @@ def as_study(given: Any, name: str = "history") -> Study:
         metric, given = given.metric(), given.load()
     history: History = getattr(given, "history_", given)
     metric = metric or _metric_of(history)
-    return Study(history, metric or "loss", metric is not None)
+    return Readout(history, metric or "loss", metric is not None)
 
 
 def is_complete(history: History) -> NDArray[np.bool_]:
