@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a display is given -> a history, what its values mean, and in which space."""
 
-import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,12 +87,10 @@ def as_readout(given: Any, name: str = "history") -> Readout:
         )
     if isinstance(given, (str, os.PathLike)):
         given = JournalStorage(given)
-    metric = getattr(given, "objective_metric_", None)
     if isinstance(given, JournalStorage):
-        metric, given = given.metric(), given.load()
+        given = given.load()
     history: History = getattr(given, "history_", given)
-    metric = metric or _metric_of(history)
-    return Readout(history, metric or "loss", metric is not None)
+    return Readout(history, history.metric or "loss", history.metric is not None)
 
 
 def is_complete(history: History) -> NDArray[np.bool_]:
@@ -121,22 +117,3 @@ def resources(history: History) -> NDArray[np.float64]:
     return np.array(
         [np.inf if t.fidelity is None else t.fidelity for t in history.trials]
     )
-
-
-def _metric_of(history: History) -> str | None:
-    """Return the metric whose mean over the folds is minus a loss, or None."""
-    evaluation = next(
-        (e for _, e in history if not (e.failed or e.partial) and e.folds), None
-    )
-    if evaluation is None:
-        return None
-    scores = [fold.get("test_scores") for fold in evaluation.folds]
-    named = [s if isinstance(s, Mapping) else {"score": s} for s in scores]
-    for metric in named[0]:
-        values = [fold.get(metric) for fold in named]
-        numbers = [float(v) for v in values if isinstance(v, (int, float))]
-        if len(numbers) == len(values) and math.isclose(
-            float(np.mean(numbers)), -float(evaluation.value or 0.0), rel_tol=1e-9
-        ):
-            return str(metric)
-    return None

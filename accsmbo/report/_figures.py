@@ -166,6 +166,7 @@ def parallel_figure(summary: Summary, name: str) -> tuple[Markup, int] | None:
     """Return all trials through the most important parameters, and how many."""
     whole = summary.readout.history
     history = History(whole.space)
+    history.metric = whole.metric
     for row in drawn(whole.values):
         history.append(*whole[row])
     names = _ranked(summary)[:N_IMPORTANT] or None

@@ -11,6 +11,7 @@ from accsmbo.inspection import as_readout
 from accsmbo.space import Real
 from accsmbo.storage import JournalStorage
 from tests._journals import records_in, rewrite
+from tests.inspection._studies import run_random
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,57 @@ def test_a_journal_names_the_metric_of_its_search(tmp_path):
             assert (study.value_name, study.is_score) == (name, True)
     header, *records = records_in(path)
     rewrite(path, [header | {"metric": [1]}, *records])
-    assert as_readout(path).value_name == "score"
+    assert as_readout(path).value_name == "loss"
+
+
+def equal_scores(estimator, X, y):
+    """Two metrics with the same value: only their names tell them apart."""
+    accuracy = estimator.score(X, y)
+    return {"first": accuracy, "second": accuracy}
+
+
+@pytest.mark.parametrize(
+    ("scoring", "refit", "metric"),
+    [
+        (None, True, "score"),
+        (["accuracy", "balanced_accuracy"], "balanced_accuracy", "balanced_accuracy"),
+        ({"b": "accuracy", "a": "accuracy"}, False, "b"),
+        (equal_scores, "second", "second"),
+    ],
+)
+def test_the_metric_is_known_by_name_not_by_its_values(
+    scoring, refit, metric, tmp_path
+):
+    X, y = load_iris(return_X_y=True)
+    during = []
+    search = SMBOSearchCV(
+        LogisticRegression(max_iter=500),
+        {"C": Real(1e-3, 10.0, log=True)},
+        n_iter=2,
+        cv=2,
+        scoring=scoring,
+        refit=refit,
+        storage=tmp_path / "study.jsonl",
+        callbacks=lambda history: during.append(history.metric),
+    ).fit(X, y)
+    assert search.objective_metric_ == search.history_.metric == metric
+    assert during == [metric] * 2
+    loaded = JournalStorage(search.storage).load()
+    assert loaded.metric == JournalStorage(search.storage).metric() == metric
+    again = search.fit(X, y)
+    assert again.history_.metric == metric
+    for given in (search, search.history_, loaded, search.storage):
+        readout = as_readout(given)
+        assert (readout.value_name, readout.is_score) == (metric, True)
+
+
+def test_a_history_without_a_metric_holds_losses():
+    history = run_random({"x": Real(0, 1)}, lambda p: p["x"], 2)
+    assert history.metric is None
+    assert (as_readout(history).value_name, as_readout(history).sign) == ("loss", 1.0)
+    history.metric = "accuracy"
+    named = as_readout(history)
+    assert (named.value_name, named.sign) == ("accuracy", -1.0)
 
 
 def test_losses_of_a_function_are_losses(tmp_path):
