@@ -50,7 +50,8 @@ for module in pkgutil.walk_packages(accsmbo.__path__, 'accsmbo.'):
 }
 
 test_wheel newest "tests/test_import.py tests/test_space.py tests/test_storage.py \
-  tests/metalearning tests/plotting tests/report tests/search/test_base.py" "[openml]"
+  tests/metalearning tests/inspection tests/plotting tests/report \
+  tests/search/test_base.py" "[openml]"
 test_wheel oldest "tests/test_import.py tests/test_space.py tests/cases tests/conformance \
   tests/fidelity tests/optimizers tests/search" "" \
   "scikit-learn==1.6.*" "numpy==2.0.*" "scipy==1.13.*" "joblib==1.4.*" "pandas==2.2.*"

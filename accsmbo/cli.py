@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import accsmbo
-from accsmbo.plotting._labels import shorten
+from accsmbo.inspection import shorten
 from accsmbo.report import describe, watch_report, write_report
 from accsmbo.report._summary import say_status
 from accsmbo.storage import JournalStorage

@@ -212,6 +212,8 @@ class History(Sequence[tuple[Trial, Evaluation]]):
     ----------
     route : Route or None
         How a search found its candidates.
+    metric : str or None
+        Name of the metric whose negative the values are; None: they are losses.
 
     See Also
     --------
@@ -229,6 +231,7 @@ class History(Sequence[tuple[Trial, Evaluation]]):
     def __init__(self, space: Any = None) -> None:
         self.space = space
         self.route: Route | None = None
+        self.metric: str | None = None
         self._records: list[tuple[Trial, Evaluation]] = []
 
     def append(self, trial: Trial, evaluation: Evaluation) -> None:

@@ -25,13 +25,17 @@ WHERE_IT_HELPS = {"ES01", "EX01", "SA01"}
 
 
 def public_modules():
-    """Accsmbo and its public modules, private ones and entry points left out."""
+    """Accsmbo and its public modules: neither private ones nor those of no public name.
+
+    An empty ``__all__`` says that what a package holds is shared within accsmbo alone.
+    """
     names = [
         module.name
         for module in pkgutil.walk_packages(accsmbo.__path__, "accsmbo.")
         if not any(part.startswith("_") for part in module.name.split("."))
     ]
-    return [accsmbo, *map(importlib.import_module, sorted(names))]
+    modules = [accsmbo, *map(importlib.import_module, sorted(names))]
+    return [m for m in modules if getattr(m, "__all__", None) != []]
 
 
 def public_objects():

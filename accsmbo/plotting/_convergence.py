@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.history import History
+from accsmbo.inspection import as_readout, is_complete, is_readable
 from accsmbo.plotting._matplotlib import axes_or_new, label, styles
-from accsmbo.plotting._study import as_study, is_complete, is_study
 
 __all__ = ["ConvergenceDisplay"]
 
@@ -102,7 +102,7 @@ class ConvergenceDisplay:
         """
         named = histories if isinstance(histories, Mapping) else {"": histories}
         runs = {
-            str(name): [as_study(run, "histories") for run in _as_runs(given)]
+            str(name): [as_readout(run, "histories") for run in _as_runs(given)]
             for name, given in named.items()
         }
         first = next((run for given in runs.values() for run in given), None)
@@ -172,7 +172,7 @@ class ConvergenceDisplay:
 
 
 def _as_runs(given: Any) -> list[Any]:
-    is_several = isinstance(given, Sequence) and not is_study(given)
+    is_several = isinstance(given, Sequence) and not is_readable(given)
     return list(given) if is_several else [given]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from accsmbo.plotting._labels import shorten
+from accsmbo.inspection import shorten
 
 __all__ = [
     "LINE_STYLES",

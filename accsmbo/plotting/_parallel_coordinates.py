@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from accsmbo.history import History
-from accsmbo.plotting._labels import format_number, tick_labels
+from accsmbo.inspection import (
+    as_readout,
+    format_number,
+    is_complete,
+    space_of,
+    tick_labels,
+)
 from accsmbo.plotting._matplotlib import MANY_MARKS, axes_or_new, ink, label
-from accsmbo.plotting._observed_space import space_of
-from accsmbo.plotting._study import as_study, is_complete
 from accsmbo.space import Categorical, Dimension, Integer, Real
 
 __all__ = ["ParallelCoordinatesDisplay"]
@@ -135,8 +139,8 @@ class ParallelCoordinatesDisplay:
         ValueError
             If a parameter is unknown, or there is none that varies.
         """
-        study = as_study(history)
-        dimensions = _dimensions(study.history)
+        readout = as_readout(history)
+        dimensions = _dimensions(readout.history)
         names = list(dimensions) if parameters is None else list(parameters)
         unknown = [name for name in names if name not in dimensions]
         if unknown or not names:
@@ -148,11 +152,11 @@ class ParallelCoordinatesDisplay:
         display = cls(
             names,
             chosen,
-            _coordinates(study.history, names, chosen),
-            study.sign * study.history.values,
-            complete=is_complete(study.history),
-            is_score=study.is_score,
-            value_name=study.value_name,
+            _coordinates(readout.history, names, chosen),
+            readout.sign * readout.history.values,
+            complete=is_complete(readout.history),
+            is_score=readout.is_score,
+            value_name=readout.value_name,
             n_best=n_best,
         )
         return display.plot(ax=ax)

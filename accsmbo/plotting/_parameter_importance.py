@@ -5,10 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from accsmbo.plotting._importances import Importances, importances
+from accsmbo.inspection import (
+    Importances,
+    as_readout,
+    fit_surface,
+    fit_surfaces,
+    importances,
+    means_of_points,
+)
 from accsmbo.plotting._matplotlib import axes_or_new, ink, label
-from accsmbo.plotting._study import as_study
-from accsmbo.plotting._surface import fit_surface, fit_surfaces, means_of_points
 
 __all__ = ["ParameterImportanceDisplay"]
 
@@ -132,17 +137,17 @@ class ParameterImportanceDisplay:
         ValueError
             If fewer than two trials succeeded, or there is no such subspace.
         """
-        study = as_study(history)
+        readout = as_readout(history)
         options: dict[str, Any] = {
             "tolerance": tolerance,
             "random_state": random_state,
         }
         if subspace is None:
-            surfaces = fit_surfaces(study, surrogate)
-            found = importances(surfaces, means_of_points(study), **options)
+            surfaces = fit_surfaces(readout, surrogate)
+            found = importances(surfaces, means_of_points(readout), **options)
         else:
-            found = importances([fit_surface(study, subspace, surrogate)], **options)
-        display = cls(found, n_largest=n_largest, value_name=study.value_name)
+            found = importances([fit_surface(readout, subspace, surrogate)], **options)
+        display = cls(found, n_largest=n_largest, value_name=readout.value_name)
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

@@ -7,11 +7,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from accsmbo.plotting._labels import MANY_LEVELS, tick_labels
+from accsmbo.inspection import (
+    MANY_LEVELS,
+    Contour,
+    Slice,
+    Surface,
+    as_readout,
+    contour_at,
+    fit_surface,
+    slice_at,
+    tick_labels,
+)
 from accsmbo.plotting._matplotlib import MANY_MARKS, ink, label, panels
-from accsmbo.plotting._slices import Contour, Slice, contour_at, slice_at
-from accsmbo.plotting._study import as_study
-from accsmbo.plotting._surface import Surface, fit_surface
 from accsmbo.space import Dimension
 
 __all__ = ["SurrogateDisplay", "draw_contour", "slice_limits"]
@@ -124,8 +131,8 @@ class SurrogateDisplay:
             If a parameter is unknown or constant, or fewer than two trials of the
             subspace succeeded.
         """
-        study = as_study(history)
-        surface = fit_surface(study, subspace, surrogate)
+        readout = as_readout(history)
+        surface = fit_surface(readout, subspace, surrogate)
         centre = surface.U[surface.best]
         if at is not None:
             best = surface.subspace.to_params(centre)
@@ -139,7 +146,7 @@ class SurrogateDisplay:
                 contour_at(surface, centre, _index(surface, a), _index(surface, b))
                 for a, b in pairs
             ],
-            value_name=study.value_name,
+            value_name=readout.value_name,
         )
         return display.plot(ax=ax)
 

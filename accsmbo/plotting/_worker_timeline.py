@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from accsmbo.history import Trial
+from accsmbo.inspection import as_readout
 from accsmbo.plotting._matplotlib import MANY_MARKS, axes_or_new
-from accsmbo.plotting._study import as_study
 
 __all__ = ["WorkerTimelineDisplay"]
 
@@ -79,7 +79,7 @@ class WorkerTimelineDisplay:
         ValueError
             If no trial says where it ran.
         """
-        history = as_study(history).history
+        history = as_readout(history).history
         bars = [
             (trial, np.nan if e.failed else e.value, span)
             for trial, e in history

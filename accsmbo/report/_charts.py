@@ -7,9 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.history import Span
-from accsmbo.plotting._labels import format_number, format_value, shorten
-from accsmbo.plotting._slices import Slice, slice_at
-from accsmbo.plotting._surface import Surface
+from accsmbo.inspection import (
+    Slice,
+    Surface,
+    format_number,
+    format_value,
+    shorten,
+    slice_at,
+)
 from accsmbo.report._figures import important
 from accsmbo.report._summary import Summary
 

@@ -13,19 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accsmbo.history import History
+from accsmbo.inspection import (
+    ALTERNATIVE,
+    Importances,
+    Slice,
+    Surface,
+    contour_at,
+    is_complete,
+    slice_at,
+)
 from accsmbo.plotting import (
+    STD,
     ConvergenceDisplay,
     ParallelCoordinatesDisplay,
     ParameterImportanceDisplay,
     SurrogateDisplay,
     WorkerTimelineDisplay,
+    draw_contour,
+    ink,
+    label,
+    pyplot,
+    slice_limits,
 )
-from accsmbo.plotting._importances import ALTERNATIVE, Importances
-from accsmbo.plotting._matplotlib import ink, label, pyplot
-from accsmbo.plotting._slices import Slice, contour_at, slice_at
-from accsmbo.plotting._study import is_complete
-from accsmbo.plotting._surface import Surface
-from accsmbo.plotting._surrogate import STD, draw_contour, slice_limits
 from accsmbo.report._html import Markup, printable
 from accsmbo.report._style import INK, PAPER
 from accsmbo.report._summary import Summary
@@ -77,13 +86,16 @@ def convergence_figure(summary: Summary, name: str) -> Markup:
     """Return the best value so far, with the value of each trial."""
 
     def draw(ax: Any) -> None:
-        study = summary.study
+        readout = summary.readout
         display = ConvergenceDisplay.from_history(
-            study.history, ax=ax, negate=study.is_score, value_name=study.value_name
+            readout.history,
+            ax=ax,
+            negate=readout.is_score,
+            value_name=readout.value_name,
         )
-        rows = drawn(study.history.values)
-        values = study.sign * study.history.values[rows]
-        complete, failed = is_complete(study.history)[rows], np.isnan(values)
+        rows = drawn(readout.history.values)
+        values = readout.sign * readout.history.values[rows]
+        complete, failed = is_complete(readout.history)[rows], np.isnan(values)
         for kind, marker in ((complete, "o"), (~complete, "d")):
             ax.scatter(
                 rows[kind] + 1,
@@ -104,7 +116,7 @@ def convergence_figure(summary: Summary, name: str) -> Markup:
             transform=ax.get_xaxis_transform(),
             linewidths=0.9,
         )
-        _hide_outliers(display.ax_, values[~failed], study.is_score)
+        _hide_outliers(display.ax_, values[~failed], readout.is_score)
 
     return _svg(draw, (5.2, 3.2), name, "Best value against the number of trials")
 
@@ -138,7 +150,7 @@ def contour_figures(summary: Summary, surface: Surface, name: str) -> list[Marku
     surface = _thinned(surface)
     both = contour_at(surface, surface.U[surface.best], *pair)
     over = " and ".join(both.names)
-    mean = f"mean {label(summary.study.value_name.replace('_', ' '), 24)}"
+    mean = f"mean {label(summary.readout.value_name.replace('_', ' '), 24)}"
     return [
         _svg(
             partial(draw_contour, both=both, values=values, title=title),
@@ -152,8 +164,9 @@ def contour_figures(summary: Summary, surface: Surface, name: str) -> list[Marku
 
 def parallel_figure(summary: Summary, name: str) -> tuple[Markup, int] | None:
     """Return all trials through the most important parameters, and how many."""
-    whole = summary.study.history
+    whole = summary.readout.history
     history = History(whole.space)
+    history.metric = whole.metric
     for row in drawn(whole.values):
         history.append(*whole[row])
     names = _ranked(summary)[:N_IMPORTANT] or None
@@ -209,7 +222,7 @@ def timeline_figure(summary: Summary, name: str) -> Markup | None:
 
     bars = [
         (trial, np.nan if e.value is None or e.failed else e.value, span)
-        for trial, e in summary.study.history
+        for trial, e in summary.readout.history
         for span in e.spans
     ]
     bars = sorted(bars, key=lambda bar: bar[2].end)[-N_BARS:]
@@ -232,7 +245,7 @@ def _slice_figure(
     summary: Summary, one: Slice, limits: tuple[float | None, float | None], name: str
 ) -> Markup:
     def draw(ax: Any) -> None:
-        SurrogateDisplay([one], value_name=summary.study.value_name).plot(ax)
+        SurrogateDisplay([one], value_name=summary.readout.value_name).plot(ax)
         ax.set_ylim(*limits)
 
     return _svg(draw, (3.3, 2.5), name, f"Slice along {one.name}")

@@ -5,8 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from accsmbo.history import Trial
-from accsmbo.plotting._labels import format_number, format_value, shorten
-from accsmbo.plotting._surface import Surface
+from accsmbo.inspection import Surface, format_number, format_value, shorten
 from accsmbo.report._figures import (
     N_BARS,
     N_DRAWN,
@@ -133,13 +132,13 @@ def _status(summary: Summary) -> list[Markup]:
 
 
 def _facts(summary: Summary) -> Markup:
-    what = summary.study.value_name.replace("_", " ")
+    what = summary.readout.value_name.replace("_", " ")
     facts = [("Trials", summary.n_of), ("Failed", str(summary.n_failed))]
     if summary.n_partial:
         facts.append(("Partly evaluated", str(summary.n_partial)))
     if summary.best:
         facts.append((f"Best {what}", format_number(summary.best[0].value, 5)))
-    route = summary.study.history.route
+    route = summary.readout.history.route
     if route is not None:
         facts.append(("Solver", f"{route.solver} ({route.reason})"))
     if summary.seconds is not None:
@@ -154,7 +153,7 @@ def _facts(summary: Summary) -> Markup:
 
 
 def _sections(summary: Summary) -> Iterator[Section]:
-    if not len(summary.study.history):
+    if not len(summary.readout.history):
         yield "best", "Best candidates", [_quiet("No trial has finished yet.")]
         return
     yield "best", "Best candidates", _best(summary)
@@ -190,7 +189,7 @@ def _best(summary: Summary) -> list[Markup]:
     if not summary.best:
         return [_quiet("No trial has been evaluated in full and succeeded.")]
     names = list(dict.fromkeys(k for c in summary.best for k in c.trial.params))
-    what = summary.study.value_name.replace("_", " ")
+    what = summary.readout.value_name.replace("_", " ")
     spread = any(candidate.spread is not None for candidate in summary.best)
     heads = ["", "trial", what, *(["± folds"] if spread else [])]
     rows = [
@@ -219,7 +218,7 @@ def _best(summary: Summary) -> list[Markup]:
                 *(element("td", value) for value in values),
             )
         )
-    better = "greater" if summary.study.is_score else "smaller"
+    better = "greater" if summary.readout.is_score else "smaller"
     note = f"The value is the {what}; {better} is better."
     if spread:
         note += " ± is the standard deviation over the folds."
@@ -246,7 +245,7 @@ def _convergence(summary: Summary) -> list[Markup]:
 def _importance(summary: Summary) -> list[Markup]:
     if summary.importances is None:
         return [_quiet(f"There is no surrogate yet: {summary.why_no_surrogate}")]
-    what = summary.study.value_name.replace("_", " ")
+    what = summary.readout.value_name.replace("_", " ")
     std = format_number(summary.importances.std, 2)
     note = (
         f"Shares of the variance of the surrogate's mean over the whole space ({what} "
@@ -258,7 +257,7 @@ def _importance(summary: Summary) -> list[Markup]:
         _grid(
             [
                 importance_figure(
-                    summary.importances, summary.study.value_name, "importance"
+                    summary.importances, summary.readout.value_name, "importance"
                 )
             ],
             wide=True,
@@ -333,7 +332,7 @@ def shorten_line(line: str) -> str:
 
 def _share(summary: Summary) -> str:
     """Return a sentence that says how many trials are drawn, where not all are."""
-    n = len(summary.study.history)
+    n = len(summary.readout.history)
     return f" {N_DRAWN} of the {n} trials are drawn." if n > N_DRAWN else ""
 
 

@@ -14,9 +14,16 @@ import numpy as np
 from accsmbo._validation import check_is
 from accsmbo.execution import StopReason
 from accsmbo.history import Evaluation, Trial
-from accsmbo.plotting._importances import Importances, importances
-from accsmbo.plotting._study import Study, as_study, is_complete
-from accsmbo.plotting._surface import Surface, fit_surfaces, means_of_points
+from accsmbo.inspection import (
+    Importances,
+    Readout,
+    Surface,
+    as_readout,
+    fit_surfaces,
+    importances,
+    is_complete,
+    means_of_points,
+)
 from accsmbo.storage import JournalStatus, JournalStorage
 
 __all__ = [
@@ -81,7 +88,7 @@ class Summary:
 
     Attributes
     ----------
-    study : Study
+    readout : Readout
         Its source.
     n_failed, n_partial : int
         Trials that failed, and those that had a part of the folds or of the resource.
@@ -103,7 +110,7 @@ class Summary:
         Whether it is running, where it was read from a journal.
     """
 
-    study: Study
+    readout: Readout
     n_failed: int
     n_partial: int
     best: list[Candidate]
@@ -119,7 +126,7 @@ class Summary:
     @property
     def n_of(self) -> str:
         """Number of trials, and of how many, where there are fewer than planned."""
-        n, planned = len(self.study.history), self.status and self.status.n_trials
+        n, planned = len(self.readout.history), self.status and self.status.n_trials
         return f"{n} of {planned}" if planned and n < planned else str(n)
 
 
@@ -135,7 +142,7 @@ def title_of(source: Any, title: str | None) -> str:
     return type(source).__name__
 
 
-def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
+def read_study(source: Any) -> tuple[Readout, JournalStatus | None]:
     """Return the study of a source.
 
     Parameters
@@ -145,7 +152,7 @@ def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
 
     Returns
     -------
-    study : Study
+    readout : Readout
         Its history and what the values mean.
     status : JournalStatus or None
         Whether it is running; None where ``source`` is not a journal.
@@ -162,10 +169,10 @@ def read_study(source: Any) -> tuple[Study, JournalStatus | None]:
     if isinstance(source, (str, os.PathLike)):
         source = JournalStorage(source)
     if not isinstance(source, JournalStorage):
-        return as_study(source), None
+        return as_readout(source), None
     # Before the trials: all of a study that has ended are then shown.
     status = source.status()
-    return as_study(source), status
+    return as_readout(source), status
 
 
 def say_status(status: JournalStatus) -> str:
@@ -193,13 +200,13 @@ def say_status(status: JournalStatus) -> str:
     )
 
 
-def summarize(study: Study, status: JournalStatus | None = None) -> Summary:
+def summarize(readout: Readout, status: JournalStatus | None = None) -> Summary:
     """Return what a report says of a study.
 
     Parameters
     ----------
-    study : Study
-        Any study, also an empty one or one in which all trials failed.
+    readout : Readout
+        Any readout, also an empty one or one in which all trials failed.
     status : JournalStatus or None, default=None
         That of its journal.
 
@@ -208,16 +215,16 @@ def summarize(study: Study, status: JournalStatus | None = None) -> Summary:
     Summary
         The numbers.
     """
-    history = study.history
+    history = readout.history
     records = list(history)
     starts = [e.start_time for _, e in records if e.start_time is not None]
     ends = [e.end_time for _, e in records if e.end_time is not None]
-    surfaces, found, why = _model(study)
+    surfaces, found, why = _model(readout)
     return Summary(
-        study=study,
+        readout=readout,
         n_failed=sum(e.failed for _, e in records),
         n_partial=int(np.sum(~is_complete(history) & np.isfinite(history.values))),
-        best=_best(study),
+        best=_best(readout),
         failures=_failures(records),
         seconds=max(ends) - min(starts) if starts and ends else None,
         n_workers=len({span.worker for _, e in records for span in e.spans}),
@@ -229,32 +236,34 @@ def summarize(study: Study, status: JournalStatus | None = None) -> Summary:
     )
 
 
-def _model(study: Study) -> tuple[list[Surface], Importances | None, str]:
+def _model(readout: Readout) -> tuple[list[Surface], Importances | None, str]:
     try:
-        surfaces = list(fit_surfaces(study))
-        return surfaces, importances(surfaces, means_of_points(study)), ""
+        surfaces = list(fit_surfaces(readout))
+        return surfaces, importances(surfaces, means_of_points(readout)), ""
     except (ValueError, np.linalg.LinAlgError) as error:
         return [], None, str(error)
 
 
-def _best(study: Study) -> list[Candidate]:
+def _best(readout: Readout) -> list[Candidate]:
     good = [
         (trial, evaluation)
         for (trial, evaluation), complete in zip(
-            study.history, is_complete(study.history), strict=True
+            readout.history, is_complete(readout.history), strict=True
         )
         if not evaluation.failed and complete
     ]
     good.sort(key=lambda record: (record[1].value, record[0].number))
     return [
-        Candidate(t, study.sign * float(e.value or 0.0), _spread(study, e))
+        Candidate(t, readout.sign * float(e.value or 0.0), _spread(readout, e))
         for t, e in good[:N_BEST]
     ]
 
 
-def _spread(study: Study, evaluation: Evaluation) -> float | None:
+def _spread(readout: Readout, evaluation: Evaluation) -> float | None:
     scores = [fold.get("test_scores") for fold in evaluation.folds]
-    values = [s.get(study.value_name) if isinstance(s, Mapping) else s for s in scores]
+    values = [
+        s.get(readout.value_name) if isinstance(s, Mapping) else s for s in scores
+    ]
     numbers = [float(v) for v in values if isinstance(v, (int, float))]
     return float(np.std(numbers)) if len(numbers) > 1 else None
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accsmbo.plotting._labels import format_number, format_value, shorten
-from accsmbo.plotting._study import is_complete
+from accsmbo.inspection import format_number, format_value, is_complete, shorten
 from accsmbo.report._charts import ASCII_LEVELS, LEVELS, slice_lines, worker_lines
 from accsmbo.report._page import alternative, duration, numbers_of
 from accsmbo.report._summary import (
@@ -119,17 +118,17 @@ def _sections(
     summary: Summary, name: str, width: int
 ) -> Iterator[tuple[str, list[str]]]:
     yield _heading(summary, name, width)
-    if not len(summary.study.history):
+    if not len(summary.readout.history):
         return
-    what = summary.study.value_name.replace("_", " ")
-    better = "greater" if summary.study.is_score else "smaller"
+    what = summary.readout.value_name.replace("_", " ")
+    better = "greater" if summary.readout.is_score else "smaller"
     yield f"Best {shorten(what, 30)} ({better} is better)", _best(summary, width)
     if summary.best:
         yield "Convergence", _convergence(summary, width)
     yield "Importance", _importance(summary, width)
     if summary.surfaces:
         yield "What the surrogate believes", list(_slices(summary, width))
-    spans = [span for e in summary.study.history.evaluations for span in e.spans]
+    spans = [span for e in summary.readout.history.evaluations for span in e.spans]
     if spans:
         yield "Workers", worker_lines(spans, width)
     if summary.failures:
@@ -165,18 +164,18 @@ def _best(summary: Summary, width: int) -> list[str]:
 
 
 def _convergence(summary: Summary, width: int) -> list[str]:
-    study = summary.study
-    losses = np.where(is_complete(study.history), study.history.values, np.nan)
+    readout = summary.readout
+    losses = np.where(is_complete(readout.history), readout.history.values, np.nan)
     curve = np.fmin.accumulate(losses)
     low, high = float(np.nanmin(curve)), float(np.nanmax(curve))
-    top, bottom = (-low, -high) if study.is_score else (high, low)
+    top, bottom = (-low, -high) if readout.is_score else (high, low)
     labels = [format_number(top, 5), format_number(bottom, 5)]
     margin = max(len(label) for label in labels)
     n_columns = min(MAX_CHART, width - margin - 5, len(curve))
     edges = np.linspace(0, len(curve) - 1, n_columns).round().astype(int)
     # 0 is the bottom row; a flat curve stands on it.
     heights = (curve[edges] - low) / (high - low) if high > low else 0.0 * curve[edges]
-    if study.is_score and high > low:
+    if readout.is_score and high > low:
         heights = 1.0 - heights
     rows = np.where(np.isnan(heights), -1, np.round(heights * (CHART_ROWS - 1)))
     lines = []
@@ -207,7 +206,7 @@ def _importance(summary: Summary, width: int) -> list[str]:
 
 
 def _slices(summary: Summary, width: int) -> Iterator[str]:
-    what = shorten(summary.study.value_name.replace("_", " "), 30)
+    what = shorten(summary.readout.value_name.replace("_", " "), 30)
     text = f"mean of the {what} along a parameter, the others as in the best trial"
     yield from _wrap(text, width, "  ", "  ")
     for surface in summary.surfaces:

@@ -204,11 +204,13 @@ class BaseOptimizerSearchCV(SearchResults):
             optimizer, n_trials = self.selection.wrap(optimizer, n_trials, objective)
             plan = plan._replace(objective=objective, n_trials=n_trials)
         store = PredictionStore.of(plan.objective) if self.keep_predictions else None
-        with search_journal(self, plan.objective, optimizer) as journal:
+        metric = self._metric_ahead(scorers)
+        with search_journal(self, plan.objective, optimizer, metric) as journal:
             _note_route(journal, plan.route)
             reason, callback_error = self._run(
-                optimizer, plan, begin, callbacks, store, journal
+                optimizer, plan, begin, callbacks, store, journal, metric
             )
+            optimizer.history.metric = metric
             optimizer.history.route = self._final_route(optimizer, plan)
             _note_route(journal, optimizer.history.route)
         self._store_results(optimizer, scorers, refit_metric, reason, plan.n_trials)
@@ -338,7 +340,7 @@ class BaseOptimizerSearchCV(SearchResults):
             keep_predictions=self.keep_predictions,
         )
 
-    def _run(self, optimizer, plan, begin, callbacks, store, journal):
+    def _run(self, optimizer, plan, begin, callbacks, store, journal, metric):
         objective, n_trials = plan.objective, plan.n_trials
         callbacks.begin_search(n_trials * objective.n_folds)
         selection = self.selection
@@ -348,7 +350,7 @@ class BaseOptimizerSearchCV(SearchResults):
             some |= {"route": plan.route}
         size = n_trials, objective.n_folds
         with Progress(self.verbose, *size, journal=journal, **some) as progress:
-            after_trial = AfterTrial(progress, store, self.callbacks)
+            after_trial = AfterTrial(progress, store, self.callbacks, metric)
             reason = run(
                 optimizer,
                 objective,

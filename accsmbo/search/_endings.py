@@ -31,6 +31,8 @@ class AfterTrial:
         Updated.
     callbacks : callable, list of callable or None
         Those of the user; an exception of one ends the search.
+    metric : str
+        Name of the metric that is optimised: the history says so.
 
     Attributes
     ----------
@@ -38,14 +40,16 @@ class AfterTrial:
         What a callback raised.
     """
 
-    def __init__(self, progress, store, callbacks):
+    def __init__(self, progress, store, callbacks, metric):
         self.progress = progress
         self.store = store
         self.callbacks = [callbacks] if callable(callbacks) else callbacks or []
+        self.metric = metric
         self.error = None
 
     def __call__(self, history):
         """Update and call all; parameters as in the class."""
+        history.metric = self.metric
         self.progress.update(history)
         if self.store is not None:
             self.store.update(history)

@@ -47,7 +47,8 @@ class SearchResults(BaseSearchCV):
         if callable(self.scoring) and self.multimetric_:
             self._check_refit_for_multimetric(first_scores)
             refit_metric = self.refit
-        self._own["objective_metric_"] = self._objective_metric(first_scores)
+        history.metric = self._objective_metric(first_scores)
+        self._own["objective_metric_"] = history.metric
         params = [trial.params for trial, _ in records]
         run = folds_run(records, self.n_splits_)
         rows = [
@@ -62,9 +63,7 @@ class SearchResults(BaseSearchCV):
             self.cv_results_.update(self.selection.columns(records))
             self._own |= self.selection.attributes(records)
             may_win = self.selection.may_win(records)
-        self.scorer_ = (
-            scorers._scorers if isinstance(scorers, MultimetricScorer) else scorers
-        )
+        self.scorer_ = _each(scorers)
         if self.refit or not self.multimetric_:
             self._store_best(refit_metric, may_win)
 
@@ -79,9 +78,18 @@ class SearchResults(BaseSearchCV):
             raise_nothing_scored(records)
 
     def _objective_metric(self, scores):
-        if not self.multimetric_:
+        if not isinstance(scores, Mapping):
             return self.scoring if isinstance(self.scoring, str) else "score"
         return self.refit if isinstance(self.refit, str) else next(iter(scores))
+
+    def _metric_ahead(self, scorers):
+        """Return the metric's name before anything is scored.
+
+        What a callable computes is known by its results alone.
+        """
+        if callable(self.scoring) and isinstance(self.refit, str):
+            return self.refit
+        return self._objective_metric(_each(scorers))
 
     def _store_best(self, refit_metric, may_win):
         results = self.cv_results_
@@ -109,3 +117,8 @@ class SearchResults(BaseSearchCV):
             return index
         ranks = results[f"rank_test_{refit_metric}"]
         return int(np.argmin(np.where(may_win, ranks, np.iinfo(ranks.dtype).max)))
+
+
+def _each(scorers):
+    """Return the scorers by name where there are several, else the only one."""
+    return scorers._scorers if isinstance(scorers, MultimetricScorer) else scorers

@@ -28,7 +28,7 @@ def seeded(optimizer, storage):
     return optimizer.set_params(random_state=seed)
 
 
-def search_journal(search, objective, optimizer):
+def search_journal(search, objective, optimizer, metric):
     """Open the journal of a search.
 
     Parameters
@@ -39,6 +39,8 @@ def search_journal(search, objective, optimizer):
         What is evaluated.
     optimizer : Optimizer
         With the space and the seed of the study.
+    metric : str
+        Name of the metric that is optimised.
 
     Returns
     -------
@@ -70,6 +72,5 @@ def search_journal(search, objective, optimizer):
         prints["solver"] = digest(search.solver)
     if search.selection is not None:
         prints["selection"] = digest(search.selection)
-    metric = search.scoring if isinstance(search.scoring, str) else None
     storage = as_storage(search.storage)
     return open_journal(storage, optimizer, prints, metric, again=changing)

@@ -99,6 +99,7 @@ class JournalStorage:
             found = decode_space(content.records[0]["space"])
         history = History(found if given is None else given)
         history.route = route_of(content.records, path)
+        history.metric = _metric_of(content.records[0])
         events = events_of(content.records, given, path, found)
         for kind, trial, evaluation in events:
             if kind == "told" and evaluation is not None:
@@ -143,8 +144,7 @@ class JournalStorage:
         Returns
         -------
         str or None
-            None where the journal names none: that of a function, or of a search whose
-            ``scoring`` is not a name.
+            None where the journal names none: the values are losses of a function.
 
         Raises
         ------
@@ -153,9 +153,7 @@ class JournalStorage:
         ValueError
             As :meth:`load`.
         """
-        content = read_records(Path(self.path), header_only=True)
-        metric = content.records[0].get("metric")
-        return metric if isinstance(metric, str) else None
+        return _metric_of(read_records(Path(self.path), header_only=True).records[0])
 
     def open(
         self,
@@ -199,3 +197,9 @@ class JournalStorage:
             If its last lines are damaged; they are kept beside it.
         """
         return Journal(Path(self.path), space, fingerprint, seed=seed, metric=metric)
+
+
+def _metric_of(header: Mapping[str, Any]) -> str | None:
+    """Return the name that the header of a journal has for what was optimised."""
+    metric = header.get("metric")
+    return metric if isinstance(metric, str) else None

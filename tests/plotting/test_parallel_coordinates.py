@@ -7,7 +7,7 @@ import pytest
 from accsmbo import Real
 from accsmbo.plotting import ParallelCoordinatesDisplay
 from accsmbo.plotting._parallel_coordinates import ABSENT
-from tests.plotting._studies import hard_history, run_random
+from tests.inspection._studies import hard_history, run_random
 
 
 def test_lines_pass_through_the_coordinates_of_their_trials():

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from accsmbo import Categorical, Integer, Real
+from accsmbo.inspection import ALTERNATIVE
 from accsmbo.plotting import ParameterImportanceDisplay
-from accsmbo.plotting._importances import ALTERNATIVE
-from tests.plotting._studies import hard_history, run_random
+from tests.inspection._studies import hard_history, run_random
 
 
 def shares(display):

@@ -6,11 +6,10 @@ import pytest
 
 from accsmbo import Categorical, Integer, Real, minimize
 from accsmbo.history import Evaluation
+from accsmbo.inspection import as_readout, fit_surface
 from accsmbo.plotting import SurrogateDisplay
-from accsmbo.plotting._study import as_study
-from accsmbo.plotting._surface import fit_surface
 from accsmbo.surrogates import RandomForestSurrogate
-from tests.plotting._studies import LONG, hard_history, run_random
+from tests.inspection._studies import LONG, hard_history, run_random
 
 SPACE = {
     "x": Real(1e-3, 1e3, log=True),
@@ -55,7 +54,7 @@ def test_a_contour_is_the_surface_on_a_grid(history):
     display = SurrogateDisplay.from_history(history, [("x", "k")])
     (both,) = display.contours
     assert both.mean.shape == (41, 5)
-    surface = fit_surface(as_study(history))
+    surface = fit_surface(as_readout(history))
     point = surface.U[surface.best].copy()
     point[2], point[1] = both.u[0][7], both.u[1][3]
     mean, std = surface.predict(point[None, :])
@@ -107,7 +106,7 @@ def test_a_forest_on_request_and_where_trials_are_many(history):
     assert not hasattr(given, "forest_")
     assert np.isfinite(display.slices[0].mean).all()
     many = run_random(SPACE, loss, 501)
-    assert isinstance(fit_surface(as_study(many)).surrogate, RandomForestSurrogate)
+    assert isinstance(fit_surface(as_readout(many)).surrogate, RandomForestSurrogate)
 
 
 def test_a_hard_history_is_drawn_without_warnings():

@@ -8,7 +8,7 @@ import pytest
 
 from accsmbo.history import Evaluation, History
 from accsmbo.report import write_report
-from tests.plotting._studies import LONG, hard_history
+from tests.inspection._studies import LONG, hard_history
 from tests.report._browser import Browser, find_browser
 from tests.report.test_report import EVIL, evil_history
 

@@ -7,7 +7,7 @@ from accsmbo import Real
 from accsmbo.history import Evaluation, History, Span
 from accsmbo.report import describe
 from accsmbo.report._charts import worker_lines
-from tests.plotting._studies import hard_history, run_random
+from tests.inspection._studies import hard_history, run_random
 
 
 @pytest.mark.parametrize("width", [40, 80, 132])

@@ -22,7 +22,7 @@ from accsmbo.report._html import Markup, element
 from accsmbo.report._page import duration
 from accsmbo.report._summary import read_study, summarize
 from tests._journals import records_in, rewrite
-from tests.plotting._studies import LONG, hard_history, run_random
+from tests.inspection._studies import LONG, hard_history, run_random
 
 pytest.importorskip("matplotlib")
 
@@ -399,6 +399,23 @@ def test_of_many_trials_the_best_and_an_even_choice_are_drawn(tmp_path):
     assert text.count("300 of the 600 trials are drawn") == 2
     # Only the bars of the timeline are pixels, with colours for any paper.
     assert page.tags.count("image") == 1
+
+
+def test_all_figures_show_the_metric(tmp_path, monkeypatch):
+    """Also the one of the parallel coordinates, which has a history of its own."""
+    history = run_random({"x": Real(0, 1)}, lambda p: p["x"] - 1, 4)
+    history.metric = "balanced_accuracy"
+    shown = []
+    plot = _figures.ParallelCoordinatesDisplay.plot
+    monkeypatch.setattr(
+        _figures.ParallelCoordinatesDisplay,
+        "plot",
+        lambda self, ax: (shown.append(self), plot(self, ax))[1],
+    )
+    page_of(history, tmp_path)
+    (display,) = shown
+    assert (display.value_name, display.is_score) == ("balanced_accuracy", True)
+    np.testing.assert_array_equal(display.values, -history.values)
 
 
 def test_of_many_folds_the_last_are_drawn(tmp_path, monkeypatch):

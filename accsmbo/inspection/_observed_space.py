@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from accsmbo.history import History, Trial
-from accsmbo.plotting._labels import format_value
+from accsmbo.inspection._labels import format_value
 from accsmbo.space import Categorical, Dimension, Space
 
 __all__ = ["Observed", "space_of"]

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a display is given -> a history, what its values mean, and in which space."""
 
-import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +11,11 @@ from numpy.typing import NDArray
 from accsmbo.history import History
 from accsmbo.storage import JournalStorage
 
-__all__ = ["Study", "as_study", "is_complete", "is_study", "resources"]
+__all__ = ["Readout", "as_readout", "is_complete", "is_readable", "resources"]
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Readout:
     """A history and how to read its values.
 
     Attributes
@@ -40,7 +38,7 @@ class Study:
         return -1.0 if self.is_score else 1.0
 
 
-def is_study(given: Any) -> bool:
+def is_readable(given: Any) -> bool:
     """Tell whether something is a history, a fitted search or the path of a journal.
 
     Parameters
@@ -51,14 +49,14 @@ def is_study(given: Any) -> bool:
     Returns
     -------
     bool
-        Whether :func:`as_study` takes it; the journal need not exist.
+        Whether :func:`as_readout` takes it; the journal need not exist.
     """
     paths = (str, os.PathLike, JournalStorage)
     return isinstance(getattr(given, "history_", given), (History, *paths))
 
 
-def as_study(given: Any, name: str = "history") -> Study:
-    """Return the study that a user means.
+def as_readout(given: Any, name: str = "history") -> Readout:
+    """Return the readout of what a user means.
 
     Parameters
     ----------
@@ -69,7 +67,7 @@ def as_study(given: Any, name: str = "history") -> Study:
 
     Returns
     -------
-    Study
+    Readout
         Its history and what the values mean.
 
     Raises
@@ -81,7 +79,7 @@ def as_study(given: Any, name: str = "history") -> Study:
     ValueError
         If the file is no journal of this version.
     """
-    if not is_study(given):
+    if not is_readable(given):
         raise TypeError(
             f"{name} must hold History objects, fitted searches or paths of journals, "
             f"got {given!r} (of type {type(given).__name__}). Give search.history_, "
@@ -89,12 +87,10 @@ def as_study(given: Any, name: str = "history") -> Study:
         )
     if isinstance(given, (str, os.PathLike)):
         given = JournalStorage(given)
-    metric = getattr(given, "objective_metric_", None)
     if isinstance(given, JournalStorage):
-        metric, given = given.metric(), given.load()
+        given = given.load()
     history: History = getattr(given, "history_", given)
-    metric = metric or _metric_of(history)
-    return Study(history, metric or "loss", metric is not None)
+    return Readout(history, history.metric or "loss", history.metric is not None)
 
 
 def is_complete(history: History) -> NDArray[np.bool_]:
@@ -121,22 +117,3 @@ def resources(history: History) -> NDArray[np.float64]:
     return np.array(
         [np.inf if t.fidelity is None else t.fidelity for t in history.trials]
     )
-
-
-def _metric_of(history: History) -> str | None:
-    """Return the metric whose mean over the folds is minus a loss, or None."""
-    evaluation = next(
-        (e for _, e in history if not (e.failed or e.partial) and e.folds), None
-    )
-    if evaluation is None:
-        return None
-    scores = [fold.get("test_scores") for fold in evaluation.folds]
-    named = [s if isinstance(s, Mapping) else {"score": s} for s in scores]
-    for metric in named[0]:
-        values = [fold.get(metric) for fold in named]
-        numbers = [float(v) for v in values if isinstance(v, (int, float))]
-        if len(numbers) == len(values) and math.isclose(
-            float(np.mean(numbers)), -float(evaluation.value or 0.0), rel_tol=1e-9
-        ):
-            return str(metric)
-    return None

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from accsmbo.history import History
+from accsmbo.inspection._observed_space import space_of
+from accsmbo.inspection._readout import Readout, is_complete, resources
 from accsmbo.optimizers._observations import observe
 from accsmbo.optimizers._smbo import wants_forest
-from accsmbo.plotting._observed_space import space_of
-from accsmbo.plotting._study import Study, is_complete, resources
 from accsmbo.space import Subspace
 from accsmbo.surrogates import GaussianProcess, RandomForestSurrogate
 
@@ -75,13 +75,13 @@ class Surface:
 
 
 def fit_surface(
-    study: Study, index: int | None = None, surrogate: Any = None
+    readout: Readout, index: int | None = None, surrogate: Any = None
 ) -> Surface:
     """Fit a surrogate to one subspace.
 
     Parameters
     ----------
-    study : Study
+    readout : Readout
         What was observed. Where trials differ in their resource, those with the largest
         one that enough trials had.
     index : int or None, default=None
@@ -101,9 +101,9 @@ def fit_surface(
         If there is no such subspace, nothing to vary in it, or fewer than two
         successful trials.
     """
-    space = space_of(study.history)
+    space = space_of(readout.history)
     if index is None:
-        best = _selected(study.history, is_complete(study.history)).best
+        best = _selected(readout.history, is_complete(readout.history)).best
         index = best[0].subspace if best else 0
     if not 0 <= index < len(space.subspaces):
         raise ValueError(
@@ -111,7 +111,7 @@ def fit_surface(
             f"{index}. Give the index of a dict of the search space."
         )
     subspace = space.subspaces[index]
-    history, resource = _comparable(study.history, index, subspace.n_dims + 2)
+    history, resource = _comparable(readout.history, index, subspace.n_dims + 2)
     seen = observe(subspace, index, history, ())
     n_good = int(np.sum(~seen.failed))
     if subspace.n_dims == 0 or n_good < 2:
@@ -129,16 +129,16 @@ def fit_surface(
         categorical=subspace.categorical,
         noise=seen.noise,
     )
-    values = np.where(seen.failed, np.nan, study.sign * seen.y)
-    return Surface(index, subspace, seen.U, values, fitted, study.sign, resource)
+    values = np.where(seen.failed, np.nan, readout.sign * seen.y)
+    return Surface(index, subspace, seen.U, values, fitted, readout.sign, resource)
 
 
-def fit_surfaces(study: Study, surrogate: Any = None) -> Sequence[Surface]:
+def fit_surfaces(readout: Readout, surrogate: Any = None) -> Sequence[Surface]:
     """Fit a surrogate to each subspace that has something to fit.
 
     Parameters
     ----------
-    study : Study
+    readout : Readout
         What was observed.
     surrogate : Surrogate or None, default=None
         As in :func:`fit_surface`.
@@ -154,20 +154,20 @@ def fit_surfaces(study: Study, surrogate: Any = None) -> Sequence[Surface]:
         If no subspace has; the message is that of the subspace of the best trial.
     """
     surfaces = []
-    for index in range(len(space_of(study.history).subspaces)):
+    for index in range(len(space_of(readout.history).subspaces)):
         try:
-            surfaces.append(fit_surface(study, index, surrogate))
+            surfaces.append(fit_surface(readout, index, surrogate))
         except ValueError:
             continue
-    return surfaces or [fit_surface(study, None, surrogate)]
+    return surfaces or [fit_surface(readout, None, surrogate)]
 
 
-def means_of_points(study: Study) -> list[float]:
+def means_of_points(readout: Readout) -> list[float]:
     """Return the mean of each subspace in which nothing varies, as people read it.
 
     Parameters
     ----------
-    study : Study
+    readout : Readout
         What was observed; trials that failed or had less than the others are left out.
 
     Returns
@@ -175,12 +175,12 @@ def means_of_points(study: Study) -> list[float]:
     list of float
         One for each such subspace with a successful trial.
     """
-    good = is_complete(study.history) & np.isfinite(study.history.values)
-    where = np.array([trial.subspace for trial in study.history.trials])
-    values = study.sign * study.history.values
+    good = is_complete(readout.history) & np.isfinite(readout.history.values)
+    where = np.array([trial.subspace for trial in readout.history.trials])
+    values = readout.sign * readout.history.values
     return [
         float(values[good & (where == index)].mean())
-        for index, subspace in enumerate(space_of(study.history).subspaces)
+        for index, subspace in enumerate(space_of(readout.history).subspaces)
         if subspace.n_dims == 0 and (good & (where == index)).any()
     ]
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom, lognorm, norm, poisson
 
 from accsmbo import Categorical, Integer, Real, Space
-from accsmbo.plotting._labels import (
+from accsmbo.inspection import (
     format_number,
     format_value,
     shorten,

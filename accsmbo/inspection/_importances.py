@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accsmbo.plotting._surface import Surface
+from accsmbo.inspection._surface import Surface
 from accsmbo.surrogates import GaussianProcess, SobolIndices, sobol_indices
 
 __all__ = ["ALTERNATIVE", "Importances", "importances"]

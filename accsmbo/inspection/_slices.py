@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accsmbo.plotting._surface import Surface
+from accsmbo.inspection._surface import Surface
 from accsmbo.space import Dimension
 
 __all__ = ["Contour", "Slice", "contour_at", "slice_at"]
