@@ -67,6 +67,10 @@ class Trial:
 class Route(NamedTuple):
     """How a search finds and scores its candidates, and why this way.
 
+    Every candidate is fitted and scored by the estimator itself; a route says what else
+    is done to need fewer of them. It depends on estimator, space, metric, splits and
+    weights alone.
+
     Attributes
     ----------
     solver : {"joint", "gradients", "estimator"}

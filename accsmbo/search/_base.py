@@ -196,11 +196,11 @@ class BaseOptimizerSearchCV(SearchResults):
         optimizer, n_trials = self._make_optimizer()
         check_names(self.estimator, optimizer.space)
         objective = self._make_objective(X, y, scorers, routed)
+        if self.selection is not None:
+            self.selection.check(objective, optimizer)
         plan = self._plan(optimizer, objective, n_trials)
         if self.selection is not None:
-            objective = plan.objective
-            self.selection.check(objective, optimizer)
-            objective = self.selection.adapt(objective)
+            objective = self.selection.adapt(plan.objective)
             optimizer, n_trials = self.selection.wrap(optimizer, n_trials, objective)
             plan = plan._replace(objective=objective, n_trials=n_trials)
         store = PredictionStore.of(plan.objective) if self.keep_predictions else None
@@ -375,7 +375,8 @@ class BaseOptimizerSearchCV(SearchResults):
     def _seconds_left(self, begin):
         if self.timeout is None:
             return None
-        return max(0.0, self.timeout - (time.monotonic() - begin))
+        left = self.timeout - (time.monotonic() - begin)
+        return max(left, np.finfo(float).tiny)  # a limit is above 0
 
     def _refit_best(self, X, y, fit_params, callbacks):
         # Parameters that are estimators are cloned too: best_params_ stays unfitted.

@@ -25,7 +25,11 @@ class GradientSearchCV(OptimizerSearchCV):
 
         Parameters
         ----------
-        X, y, **params
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Target.
+        **params : dict of str to object
             As in :meth:`fit`.
 
         Returns

@@ -62,7 +62,12 @@ def test_the_model_is_searched_with_gradients():
     _, gradient = hypergradient(model, {"alpha": 1.0}, X, y, cv=3)
     assert np.isfinite(gradient["alpha"])
     search = AccSMBOSearchCV(
-        model, {"alpha": Real(1e-3, 1e4, log=True)}, n_iter=8, cv=3, random_state=0
+        model,
+        {"alpha": Real(1e-3, 1e4, log=True)},
+        n_iter=8,
+        cv=3,
+        random_state=0,
+        solver="gradients",
     ).fit(X, y)
     assert all(e.gradient for e in search.history_.evaluations)
     plain = clone(search).set_params(solver="estimator").fit(X, y)
