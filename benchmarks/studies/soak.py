@@ -111,12 +111,13 @@ class Case:
     def play(self, end: float) -> None:
         """Run until the study is finished; without faults in the last run."""
         for _ in range(MAX_BROKEN_RUNS):
-            if self.finished or time.monotonic() > end:
+            if self.finished or self.model.problems or time.monotonic() > end:
                 break
             self.run(self.draw())
             if not self.finished:
                 self.damage()
-        self.finish(self.run([]))
+        if not self.model.problems:
+            self.finish(self.run([]))
 
     @property
     def finished(self) -> bool:

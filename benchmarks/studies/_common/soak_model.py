@@ -106,8 +106,9 @@ class Model:
     def damaged(self, journal: Path) -> None:
         """Take what the study itself has damaged off what must be there."""
         told = read(journal.read_bytes()).told
-        before, self.known = self.known, {n: self.known[n] for n in told}
-        self.self_lost += len(before) - len(self.known)
+        kept = {n: row for n, row in self.known.items() if n in told}
+        self.self_lost += len(self.known) - len(kept)
+        self.known = kept
         found = self.load(journal, self.known)
         if found != self.known:
             self.add("lost", 1, f"{len(found)} of {len(told)} trials before a damage")
