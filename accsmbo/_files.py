@@ -5,6 +5,7 @@ import contextlib
 import errno
 import itertools
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -148,7 +149,7 @@ def new_beside(path: Path, word: str) -> IO[Any]:
         The other, for example ``study.jsonl``.
     word : str
         What the new one is; ``"damaged"`` gives ``study.jsonl.damaged``, then
-        ``study.jsonl.damaged-2`` and so on.
+        ``study.jsonl.damaged-2`` and so on, also beside one of these.
 
     Returns
     -------
@@ -160,10 +161,11 @@ def new_beside(path: Path, word: str) -> IO[Any]:
     OSError
         If none can be made.
     """
+    stem = re.sub(rf"\.{word}(-[0-9]+)?\Z", "", path.name)
     for number in itertools.count(1):
         more = "" if number == 1 else f"-{number}"
         with contextlib.suppress(FileExistsError):
-            place = path.with_name(f"{path.name}.{word}{more}")
+            place = path.with_name(f"{stem}.{word}{more}")
             return open(place, "a+b", buffering=0, opener=_exclusive)
     raise AssertionError
 

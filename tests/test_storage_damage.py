@@ -4,14 +4,19 @@
 import errno
 import os
 import shutil
+import signal
 import socket
 
 import pytest
 
 from accsmbo import Real, Space, minimize
-from accsmbo.exceptions import JournalDamaged, JournalWarning
+from accsmbo.exceptions import (
+    JournalDamaged,
+    JournalWarning,
+    SearchInterruptedWarning,
+)
 from accsmbo.optimizers import RandomSearch
-from accsmbo.storage import JournalStorage, _lock, _reading
+from accsmbo.storage import JournalStorage, _journal, _lock, _open_file, _reading
 from tests._journals import as_version_1, records_in, rewrite
 
 SPACE = {"x": Real(-1.0, 2.0)}
@@ -73,7 +78,15 @@ def append(path):
         file.write(b"junk\n")
 
 
-CHANGES = [delete, replace_by_a_copy, cut_to_nothing, cut_in_half, append]
+def overwrite(path):
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(bytes(8))
+    # As if it were later than the last tick of the clock of the file system.
+    os.utime(path)
+
+
+CHANGES = [delete, replace_by_a_copy, cut_to_nothing, cut_in_half, append, overwrite]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="open files cannot be removed")
@@ -96,6 +109,40 @@ def test_a_resumed_run_writes_what_it_took_over_anew_too(path):
         run(path, 6, stop_when=After(5, path.unlink))
     rescued = path.with_name("study.jsonl.rescued")
     assert len(JournalStorage(rescued).load()) == 6
+
+
+@pytest.mark.skipif(os.name == "nt", reason="open files cannot be removed")
+def test_a_second_rescue_counts_on(path):
+    with pytest.warns(JournalWarning, match="rescued'"):
+        run(path, 3, stop_when=After(2, path.unlink))
+    rescued = path.with_name("study.jsonl.rescued")
+    with pytest.warns(JournalWarning, match="rescued-2'"):
+        run(rescued, 6, stop_when=After(5, lambda: append(rescued)))
+    again = path.with_name("study.jsonl.rescued-2")
+    assert set(path.parent.iterdir()) == {rescued, again}
+    assert len(JournalStorage(again).load()) == 6
+
+
+def test_another_time_of_the_same_content_is_no_change(path):
+    run(path, 6, stop_when=After(2, lambda: os.utime(path, (0, 0))))
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize("n_written", range(2, 8))
+def test_ctrl_c_right_after_a_write_is_no_change(path, monkeypatch, n_written):
+    written = []
+
+    def write(file, data):
+        _open_file.write_all(file, data)
+        written.append(data)
+        if len(written) == n_written:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(_journal, "write_all", write)
+    with pytest.warns(SearchInterruptedWarning):
+        history = run(path, 6)
+    assert os.listdir(path.parent) == [path.name]
+    assert len(JournalStorage(path).load()) == len(history) == (n_written - 2) // 2
 
 
 def test_another_folder_in_mid_run_is_no_change(path, monkeypatch):

@@ -344,7 +344,9 @@ class Loop:
         if self.stop is StopReason.STORAGE:
             return
         try:
-            write()
+            # A record that the journal does not know to be there would be another's.
+            with undisturbed():
+                write()
         except OSError as error:
             self._say(
                 f"the journal could not be written ({error}). What is finished is kept "

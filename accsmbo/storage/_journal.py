@@ -9,25 +9,27 @@ and why it ended. Records of other kinds are skipped. Each line ends in its numb
 a checksum.
 
 Before each record the file is compared with what was written: one that was deleted,
-replaced, cut or written by another is left, and the whole history goes to a new file.
+replaced, cut or overwritten by another is left; the whole history goes to a new file.
 """
 
 import contextlib
 import errno
 import os
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from accsmbo._digest import digest
-from accsmbo._files import check_folder, check_regular, new_beside
+from accsmbo._files import new_beside
 from accsmbo._warnings import warn_user
 from accsmbo.exceptions import JournalWarning
 from accsmbo.history import Evaluation, Route, Trial
 from accsmbo.space import Space
 from accsmbo.storage._lock import lock, unlock
+from accsmbo.storage._open_file import checksum, open_locked, put_aside, write_all
 from accsmbo.storage._reading import (
     FORMAT_VERSION,
     MAGIC,
@@ -120,7 +122,7 @@ class Journal:
         }
         if metric is not None:
             self._header["metric"] = metric
-        self._file: IO[bytes] = _open_locked(path)
+        self._file: IO[bytes] = open_locked(path)
         try:
             self._take_over()
         except BaseException:
@@ -140,8 +142,9 @@ class Journal:
         self._kept: list[tuple[str, Trial, Evaluation | None]] = list(self.events)
         self._started: list[dict[str, Any]] = []
         self._n_lines, self._end = len(records), content.end
-        kept = _put_aside(self._file, self._end, self.path) if content.n_damaged else ""
+        kept = put_aside(self._file, self._end, self.path) if content.n_damaged else ""
         self._file.truncate(self._end)
+        self._note_content()
         if not records:
             self._write(self._header)
         elif not self._ends_with_newline():
@@ -302,7 +305,17 @@ class Journal:
             there = os.stat(self.path)
         except OSError:
             return False
-        return os.path.samestat(ours, there) and ours.st_size == self._end
+        if not os.path.samestat(ours, there) or ours.st_size != self._end:
+            return False
+        # The time of the last change alone says nothing: backups and servers set it.
+        if ours.st_mtime_ns != self._modified:
+            self._modified = ours.st_mtime_ns
+            return checksum(self._file) == self._checksum
+        return True
+
+    def _note_content(self) -> None:
+        self._checksum = checksum(self._file)
+        self._modified = os.fstat(self._file.fileno()).st_mtime_ns
 
     def _rescue(self) -> str:
         """Write all that is known to a new file, go on there, and say so."""
@@ -312,7 +325,7 @@ class Journal:
         try:
             lock(new)
             for number, record in enumerate(records + self._started, 1):
-                _write_all(new, sealed(record, number))
+                write_all(new, sealed(record, number))
             os.fsync(new.fileno())
         except BaseException:
             new.close()
@@ -320,6 +333,7 @@ class Journal:
             raise
         self._file, self.path = new, Path(new.name)
         self._n_lines, self._end = number, os.fstat(new.fileno()).st_size
+        self._note_content()
         unlock(lost)
         lost.close()
         return (
@@ -330,55 +344,19 @@ class Journal:
 
     def _append(self, data: bytes, *, sync: bool) -> None:
         try:
-            _write_all(self._file, data)
+            write_all(self._file, data)
             if sync:
                 os.fsync(self._file.fileno())
         except OSError:
             self._file.truncate(self._end)
             raise
         self._end += len(data)
+        self._checksum = zlib.crc32(data, self._checksum)
+        self._modified = os.fstat(self._file.fileno()).st_mtime_ns
 
     def _ends_with_newline(self) -> bool:
         self._file.seek(self._end - 1)
         return self._file.read(1) == b"\n"
-
-
-def _write_all(file: IO[bytes], data: bytes) -> None:
-    # The file is unbuffered: a full disk may take a part and no more.
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) :]
-
-
-def _put_aside(file: IO[bytes], start: int, path: Path) -> str:
-    """Copy the end of a file to a new one; return its name."""
-    with new_beside(path, "damaged") as kept:
-        file.seek(start)
-        while block := file.read(2**20):
-            _write_all(kept, block)
-        os.fsync(kept.fileno())
-    return str(kept.name)
-
-
-def _open_locked(path: Path) -> IO[bytes]:
-    check_regular(path, "storage")
-    check_folder(path, "storage")
-    file = open(path, "a+b", buffering=0)  # noqa: SIM115
-    try:
-        if lock(file):
-            return file
-    except OSError as error:
-        file.close()
-        raise RuntimeError(
-            f"storage must be on a file system with locks, got {str(path)!r}, which "
-            f"cannot be locked ({error}). Give a path on another file system, such as "
-            "a local disk."
-        ) from error
-    file.close()
-    raise RuntimeError(
-        f"storage must be a journal that no other run has open, got {str(path)!r}, "
-        "which is locked. Wait for the other run, or give another path."
-    )
 
 
 def _marks(records: Sequence[dict[str, Any]]) -> dict[str, set[Any]]:
