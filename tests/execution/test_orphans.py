@@ -264,6 +264,7 @@ print(len(minimize(loss, SPACE, n_trials=4, n_jobs=2)))
 """
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_workers_start_prints_one_message(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(IMPORTING.format(folder=str(tmp_path)))
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
