@@ -128,6 +128,7 @@ def test_another_time_of_the_same_content_is_no_change(path):
     assert os.listdir(path.parent) == [path.name]
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("n_written", range(2, 8))
 def test_ctrl_c_right_after_a_write_is_no_change(path, monkeypatch, n_written):
     written = []
