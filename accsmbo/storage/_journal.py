@@ -315,7 +315,7 @@ class Journal:
 
     def _note_content(self) -> None:
         self._checksum = checksum(self._file)
-        self._modified = os.fstat(self._file.fileno()).st_mtime_ns
+        self._modified: int = os.fstat(self._file.fileno()).st_mtime_ns
 
     def _rescue(self) -> str:
         """Write all that is known to a new file, go on there, and say so."""
