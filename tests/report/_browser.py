@@ -2,7 +2,9 @@
 """A headless Chromium, driven through chromedriver by the WebDriver protocol."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import urllib.request
@@ -38,6 +40,7 @@ class Browser:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            start_new_session=True,
         )
         self._url = f"http://127.0.0.1:{self._port()}"
         options = {
@@ -114,7 +117,8 @@ class Browser:
         try:
             self._call("DELETE", self._session)
         finally:
-            self._process.terminate()
+            # A browser that is slow to end goes with its driver.
+            os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(10)
             self._process.stdout.close()
             self._profile.cleanup()
