@@ -122,6 +122,7 @@ class Journal:
         }
         if metric is not None:
             self._header["metric"] = metric
+        self._checksum = self._modified = 0  # of the file as we left it
         self._file: IO[bytes] = open_locked(path)
         try:
             self._take_over()
@@ -315,7 +316,7 @@ class Journal:
 
     def _note_content(self) -> None:
         self._checksum = checksum(self._file)
-        self._modified: int = os.fstat(self._file.fileno()).st_mtime_ns
+        self._modified = os.fstat(self._file.fileno()).st_mtime_ns
 
     def _rescue(self) -> str:
         """Write all that is known to a new file, go on there, and say so."""
